@@ -1,0 +1,169 @@
+# SPDX-FileCopyrightText: 2026 The aasm authors
+# SPDX-License-Identifier: Apache-2.0
+"""From a resolved run to the order that the launcher carries out, and the native backend itself."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+from ..._sys import landlock, order as orders
+from ..._sys.bpf import length
+from ..._sys.probe import HostFacts
+from ..._sys.syscalls import arch
+from ...errors import HostError, InternalError, system_text
+from ...model.domains import BackendCapabilities, CapabilityDomain as Domain
+from ...model.evidence import ClaimTerm, EvidenceKind, EvidenceRecord
+from ...model.grants import Grant, covers
+from ...model.plan import OutcomeKind
+from ...model.requirements import Requirement, permitted
+from ...model.resolved import ResolvedRun, SpawnSpec
+from ..base import LaunchFacts
+from . import capability, filters, floor, rules
+
+# --- pure: a run and facts in, an order out ----------------------------------------------------
+
+
+def held(run: ResolvedRun) -> dict[Domain, Requirement]:
+    """Return the requirements that the plan enforces, by domain; every one that the policy stated for it counts."""
+    if run.plan is None:
+        raise InternalError("a run without a plan has no order")
+    return {o.requirement.domain: o.requirement for o in run.plan.outcomes if o.kind is OutcomeKind.ENFORCED}
+
+
+def filter_plan(requirements: dict[Domain, Requirement]) -> filters.FilterPlan:
+    """Return what the filter has to hold for these requirements."""
+    calls = requirements.get(Domain.SYSCALL)
+    return filters.FilterPlan(
+        no_network=Domain.NETWORK_EGRESS in requirements,
+        no_new_process=Domain.PROCESS_CREATION in requirements,
+        allowed_calls=permitted(calls.scope) if calls else None,
+    )
+
+
+def canaries(run: ResolvedRun, deciding: rules.Handled) -> tuple[tuple[str, str], ...]:
+    """Return each canary with the reason for which it is not applicable, or "" when it will be tried."""
+    reads = bool(deciding.fs & landlock.LANDLOCK_ACCESS_FS_READ_FILE)
+    writes = bool(deciding.fs & landlock.LANDLOCK_ACCESS_FS_WRITE_FILE)
+    return (
+        ("file_read", _untried(run, reads, "reading", write=False)),
+        ("file_write", _untried(run, writes, "writing", write=True)),
+        ("call", ""),
+    )
+
+
+def _untried(run: ResolvedRun, decided: bool, verb: str, write: bool) -> str:
+    if not decided:
+        return f"the policy does not restrict {verb}"
+    if covers(run.grants, run.canary_path, write):
+        return f"the grants cover the canary file, so {verb} it is not refused"
+    return ""
+
+
+def build(run: ResolvedRun, launch: LaunchFacts, root: Grant) -> orders.Order:
+    """Return the order of one launch."""
+    machine, requirements = arch(launch.host.arch), held(run)
+    deciding = _deciding(run, launch.host)
+    tried = {name for name, reason in canaries(run, deciding) if not reason}
+    order = orders.Order()
+    order.handled = (*deciding, 0)
+    order.rules = [_rule(item) for item in rules.rules(run.grants, deciding, root)]
+    order.filter_b = filters.filter_b(machine, filter_plan(requirements))
+    path = os.fsencode(run.canary_path)
+    order.canary_read = path if "file_read" in tried else b""
+    order.canary_write = path if "file_write" in tried else b""
+    order.canary_call = machine.numbers["process_vm_readv"]
+    order.signal_mask, order.name = launch.signal_mask, launch.name
+    order.working_dir = (run.working_dir.device, run.working_dir.inode, os.fsencode(run.working_dir.path))
+    order.candidates, order.argv = list(run.candidates), list(run.argv)
+    order.environment = run.environment.strings()
+    return order
+
+
+def _deciding(run: ResolvedRun, host: HostFacts) -> rules.Handled:
+    known = landlock.Rights(host.landlock.fs, host.landlock.net, host.landlock.scope, host.landlock.flags)
+    return rules.handled(held(run), known)
+
+
+def _rule(item: rules.Rule) -> orders.Rule:
+    grant = item.grant
+    return item.access, grant.device, grant.inode, os.fsencode(grant.path)
+
+
+def installed(run: ResolvedRun, order: orders.Order) -> tuple[EvidenceRecord, ...]:
+    """Return what will be in force once the launcher has sealed: setup evidence, never a claim of coverage."""
+    records = [_installed(domain, f"held by {_mechanism(domain, order)}") for domain in held(run)]
+    floor_text = f"floor of {len(floor.describe())} groups in a filter of {length(order.filter_b)} instructions"
+    return (*records, _installed(None, floor_text))
+
+
+def _mechanism(domain: Domain, order: orders.Order) -> str:
+    by_rules = {Domain.FILESYSTEM_READ, Domain.FILESYSTEM_WRITE}
+    if domain in by_rules:
+        return f"a ruleset of {len(order.rules)} rules"
+    return f"a filter of {length(order.filter_b)} instructions"
+
+
+def _installed(domain: Domain | None, detail: str) -> EvidenceRecord:
+    return EvidenceRecord(EvidenceKind.INSTALLED, domain, ClaimTerm.PLANNED, detail)
+
+
+# --- effects: read-only questions to the file system ----------------------------------------------
+
+DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
+
+
+def pinned(path: str, read: bool, write: bool, origin: str) -> Grant:
+    """Return the grant of an existing object, pinned to its device and inode. Raises OSError."""
+    found = os.stat(path)
+    return Grant(path, found.st_dev, found.st_ino, found.st_mode, read, write, origin)
+
+
+def device_grants() -> tuple[Grant, ...]:
+    """Return the device nodes that every program needs, and the terminal in use, as far as this host has them."""
+    found = []
+    for path in dict.fromkeys((*DEVICES, *_terminals())):
+        try:
+            found.append(pinned(path, read=True, write=True, origin="every program"))
+        except OSError as problem:
+            if problem.errno not in (errno.ENOENT, errno.ENOTDIR, errno.ENXIO, errno.EACCES):
+                raise HostError(system_text(problem), path, "make the device node usable") from None
+    return tuple(found)
+
+
+def _terminals() -> list[str]:
+    paths = []
+    for descriptor in (0, 1, 2):
+        try:
+            paths.append(os.ttyname(descriptor))
+        except OSError:  # not a terminal, or one of another mount namespace
+            continue
+    return paths
+
+
+class NativeBackend:
+    """`aasm-native` behind the contract of backends/base.py."""
+
+    id = capability.ID
+
+    def capabilities(self, host: HostFacts) -> BackendCapabilities:
+        """See backends/base.py."""
+        return capability.capabilities_of(host)
+
+    def narrow(self, found: BackendCapabilities, requirements: tuple[Requirement, ...]) -> BackendCapabilities:
+        """See backends/base.py."""
+        return capability.narrow(found, requirements)
+
+    def floor(self) -> tuple[str, ...]:
+        """See backends/base.py."""
+        return floor.describe()
+
+    def own_grants(self) -> tuple[Grant, ...]:
+        """See backends/base.py."""
+        return device_grants()
+
+    def prepare(self, run: ResolvedRun, launch: LaunchFacts) -> SpawnSpec:
+        """See backends/base.py. OrderError is turned into a refusal by the caller."""
+        order = build(run, launch, pinned("/", read=False, write=False, origin="root"))
+        tried = canaries(run, _deciding(run, launch.host))
+        return SpawnSpec(orders.encode(order), launch.name, bool(order.filter_a), tried, installed(run, order))

@@ -1,0 +1,65 @@
+# SPDX-FileCopyrightText: 2026 The aasm authors
+# SPDX-License-Identifier: Apache-2.0
+"""From requirements and grants to one Landlock ruleset. Pure: takes the host's rights as a value."""
+
+from __future__ import annotations
+
+from typing import Iterable, NamedTuple
+
+from ..._sys import landlock
+from ...model.domains import CapabilityDomain as Domain
+from ...model.grants import Grant
+
+
+class Handled(NamedTuple):
+    """The rights that the ruleset decides about: whatever is handled and not granted is refused."""
+
+    fs: int
+    net: int
+    scope: int
+
+
+def handled(domains: Iterable[Domain], known: landlock.Rights) -> Handled:
+    """Return what a ruleset for these required domains handles on a kernel that knows these rights.
+
+    Scopes belong to the floor and are always handled.
+    """
+    wanted, fs, net = frozenset(domains), 0, 0
+    if Domain.FILESYSTEM_READ in wanted:
+        fs |= landlock.READ_RIGHTS
+    if Domain.FILESYSTEM_WRITE in wanted:
+        fs |= landlock.WRITE_RIGHTS | landlock.NEVER_GRANTED | landlock.DEVICE
+    if fs:
+        fs |= landlock.LANDLOCK_ACCESS_FS_REFER | landlock.UNIX_CONNECT
+    if Domain.NETWORK_EGRESS in wanted:
+        net = landlock.LANDLOCK_ACCESS_NET_BIND_TCP | landlock.LANDLOCK_ACCESS_NET_CONNECT_TCP
+    return Handled(fs & known.fs, net & known.net, known.scope)
+
+
+class Rule(NamedTuple):
+    """One rule of the ruleset."""
+
+    access: int
+    grant: Grant
+
+
+def rules(grants: Iterable[Grant], deciding: Handled, root: Grant) -> tuple[Rule, ...]:
+    """Return the rules that give each grant its rights, among those that are handled.
+
+    `root` stands for `/`. Renaming between directories is refused by every ruleset that does not grant it, even by one
+    that restricts no writing: when writing is not restricted, `root` gives that right back.
+    """
+    made = [Rule(access(grant) & deciding.fs, grant) for grant in grants]
+    if deciding.fs and not deciding.fs & landlock.LANDLOCK_ACCESS_FS_WRITE_FILE:
+        made.append(Rule(landlock.LANDLOCK_ACCESS_FS_REFER & deciding.fs, root))
+    return tuple(rule for rule in made if rule.access)
+
+
+def access(grant: Grant) -> int:
+    """Return the rights that a grant gives on its object: reading includes executing, as policies state it."""
+    rights = landlock.READ_RIGHTS if grant.read else 0
+    if grant.write:
+        rights |= landlock.WRITE_RIGHTS
+    if grant.write and grant.is_device:
+        rights |= landlock.DEVICE
+    return rights if grant.is_directory else rights & landlock.FILE_RIGHTS

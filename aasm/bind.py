@@ -1,0 +1,224 @@
+# SPDX-FileCopyrightText: 2026 The aasm authors
+# SPDX-License-Identifier: Apache-2.0
+"""The bind stage: everything that a run is, checked and pinned, as one immutable value. Changes nothing."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from typing import Mapping, NamedTuple
+
+from . import state
+from ._sys.probe import HostFacts
+from .backends.base import Backend
+from .errors import HostError, UsageError, system_text
+from .model import environment
+from .model.domains import CapabilityDomain as Domain
+from .model.grants import Grant, beneath
+from .model.plan import EnforcementPlan
+from .model.requirements import ExecutionSpec, Identity
+from .model.resolved import Coverage, Place, ResolvedPolicy, ResolvedRun
+from .policy import grants as grant_checks
+from .policy.grants import Trusted, Wanted
+from .policy.lowering import Lowered
+from .supervise import private, spawn
+
+
+class Request(NamedTuple):
+    """One command line, understood."""
+
+    program: tuple[str, ...]
+    isolation: str
+    policy: str | None
+    read: tuple[str, ...]
+    write: tuple[str, ...]
+    system: bool
+    env: Mapping[bytes, bytes | None]
+    real_home: bool
+    workdir: str | None
+    wall_clock_seconds: int | None
+    agent_id: str | None
+    team_id: str | None
+    receipt: str | None
+    imports_cwd: bool
+
+
+class Surroundings(NamedTuple):
+    """What the operator's process gives: its environment, home, directory, and where state is kept."""
+
+    environ: Mapping[bytes, bytes]
+    home: str
+    cwd: str
+    state: str
+
+    def variable(self, name: str) -> str | None:
+        """Return one environment variable as text, or None."""
+        value = self.environ.get(os.fsencode(name))
+        return None if value is None else os.fsdecode(value)
+
+
+def surroundings() -> Surroundings:
+    """Return the surroundings of this process. Raises HostError or UsageError."""
+    environ = dict(os.environb)
+    texts = {os.fsdecode(name): os.fsdecode(value) for name, value in environ.items()}
+    home = _home(texts)
+    try:
+        cwd = os.getcwd()
+    except OSError as problem:
+        raise HostError(f"the working directory is gone: {system_text(problem)}", "", "change to another") from None
+    return Surroundings(environ, home, cwd, state.state_dir(texts, home))
+
+
+def _home(environ: Mapping[str, str]) -> str:
+    home = environ.get("HOME", "")
+    if home.startswith("/"):
+        return os.path.normpath(home)
+    import pwd  # only where HOME says nothing
+
+    try:
+        return pwd.getpwuid(os.getuid()).pw_dir
+    except KeyError:
+        return ""
+
+
+class Stated(NamedTuple):
+    """What the policy states, lowered and expanded."""
+
+    policy: ResolvedPolicy
+    lowered: Lowered | None  # None without a policy that can be acted on
+    coverage: tuple[Coverage, ...]
+    wanted: tuple[Wanted, ...]
+    policy_file: str  # "" when the policy stands on the command line
+
+
+def working_dir(request: Request, around: Surroundings) -> Place:
+    """Return the directory in which the program starts, pinned. Raises UsageError."""
+    path = os.path.realpath(os.path.join(around.cwd, request.workdir or "."))
+    try:
+        found = os.stat(path)
+    except OSError as problem:
+        raise UsageError(f"{path}: {system_text(problem)}", "--workdir", "name a directory that exists") from None
+    if not stat.S_ISDIR(found.st_mode):
+        raise UsageError(f"{path} is not a directory", "--workdir", "name a directory")
+    return Place(path, found.st_dev, found.st_ino)
+
+
+def bind(
+    request: Request,
+    around: Surroundings,
+    identity: Identity,
+    stated: Stated,
+    chosen: tuple[Backend, EnforcementPlan] | None,
+    scratch: str,
+    mode: str,
+) -> ResolvedRun:
+    """Return the resolved run. `scratch` is the private directory, which a preview has only by name."""
+    place = working_dir(request, around)
+    plan = chosen[1] if chosen else None
+    grants = _grants(request, around, stated, chosen[0], scratch) if chosen else ()
+    real = _real_home(request, around, grants)
+    made = _environment(request, around, scratch, real if chosen else None, chosen is not None)
+    spec = ExecutionSpec(
+        program=request.program[0],
+        args=request.program[1:],
+        working_dir=place.path,
+        identity=identity,
+        requirements=stated.lowered.requirements if stated.lowered and chosen else (),
+        credentials=made.posture,
+    )
+    return ResolvedRun(
+        identity=identity,
+        isolation=request.isolation,
+        policy=stated.policy,
+        coverage=stated.coverage,
+        spec=spec,
+        plan=plan,
+        selection_mode=mode,
+        grants=grants,
+        working_dir=place,
+        argv=tuple(os.fsencode(item) for item in request.program),
+        candidates=_candidates(os.fsencode(request.program[0]), made),
+        environment=made,
+        wall_clock_seconds=request.wall_clock_seconds if chosen else None,
+        canary_path=os.path.join(os.path.realpath(around.state), state.CANARY),
+    )
+
+
+def _environment(
+    request: Request, around: Surroundings, scratch: str, real_home: str | None, confined: bool
+) -> environment.Environment:
+    if not confined:
+        return environment.untouched(around.environ, request.env)
+    return environment.replaced(around.environ, request.env, private.variables(scratch, real_home))
+
+
+def _real_home(request: Request, around: Surroundings, grants: tuple[Grant, ...]) -> str | None:
+    """Return the real home when the program is to use it, else None."""
+    if not around.home:
+        return None
+    home = os.path.realpath(around.home)
+    granted = any(grant.write and beneath(home, grant.path) for grant in grants)
+    return around.home if request.real_home or granted else None
+
+
+# --- grants -----------------------------------------------------------------------------------------
+
+
+def _grants(
+    request: Request, around: Surroundings, stated: Stated, backend: Backend, scratch: str
+) -> tuple[Grant, ...]:
+    stated_grants = grant_checks.resolve(stated.wanted)
+    grant_checks.check_links(stated.wanted, stated_grants)
+    grant_checks.check_trusted(stated_grants, _trusted(request, around, stated))
+    return (*stated_grants, *_own(stated, backend, scratch))
+
+
+def _own(stated: Stated, backend: Backend, scratch: str) -> tuple[Grant, ...]:
+    denied = stated.lowered.denied if stated.lowered else frozenset()
+    read, write = Domain.FILESYSTEM_READ not in denied, Domain.FILESYSTEM_WRITE not in denied
+    try:
+        found = os.stat(scratch)
+        place = Grant(scratch, found.st_dev, found.st_ino, found.st_mode, read, write, "private directory")
+    except OSError:  # a preview: the directory is made only for a launch
+        place = Grant(scratch, 0, 0, stat.S_IFDIR, read, write, "private directory, made at launch")
+    return (place, *backend.own_grants())
+
+
+def _trusted(request: Request, around: Surroundings, stated: Stated) -> list[Trusted]:
+    """Return what this run and the next one rely on, so that no program may be let to write it."""
+    root, package = spawn.code_root()
+    trusted = [
+        Trusted(around.state, "the ledger and the receipts", True),
+        Trusted(os.path.join(root, package), "the code of aasm itself", True),
+        Trusted(sys.executable, "the Python interpreter", True),
+    ]
+    trusted += [Trusted(entry, "an entry of sys.path", entry != root) for entry in _import_path()]
+    prefixes = dict.fromkeys((sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix))
+    trusted += [Trusted(prefix, "the Python installation", False) for prefix in prefixes]
+    if stated.policy_file:
+        trusted.append(Trusted(stated.policy_file, "the policy in use", True))
+    if request.imports_cwd:
+        what = "what `python -m` imports from the working directory; start it with -I or as the installed script"
+        trusted.append(Trusted(around.cwd, what, False))
+    return trusted
+
+
+def _import_path() -> list[str]:
+    return list(dict.fromkeys(os.path.abspath(entry or ".") for entry in sys.path))
+
+
+# --- the program ------------------------------------------------------------------------------------
+
+
+def _candidates(program: bytes, made: environment.Environment) -> tuple[bytes, ...]:
+    """Return the paths that exec tries, in order: as execvp(3) does, by the program's own PATH."""
+    if not program or b"/" in program:
+        return (program,)
+    path = made.get(b"PATH") or os.fsencode(os.defpath)
+    return tuple(os.path.join(entry or b".", program) for entry in path.split(b":"))
+
+
+def host_of(facts: HostFacts) -> str:
+    """Return the host in one line, for a person."""
+    return f"Linux {facts.kernel_release} {facts.arch}, Landlock ABI {facts.landlock.abi}"

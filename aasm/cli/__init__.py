@@ -1,0 +1,114 @@
+# SPDX-FileCopyrightText: 2026 The aasm authors
+# SPDX-License-Identifier: Apache-2.0
+"""The command line: words in, words out. Turns arguments into requests and errors into one line; decides nothing."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from .. import __version__
+from ..errors import OK, USAGE, AasmError, UsageError
+
+USAGE_TEXT = """\
+usage: aasm run exec [OPTIONS] -- PROGRAM [ARGS...]
+       aasm receipt verify RECEIPT...
+       aasm --version | --help
+
+Runs a program inside a boundary that the Linux kernel enforces, and leaves a sealed receipt.
+
+  run exec         launch a program (aasm run exec --help)
+  receipt verify   check a receipt's seal and its claims (aasm receipt verify --help)
+"""
+
+
+def main(args: list[str], imports_cwd: bool = False) -> int:
+    """Carry out one command line and return the exit code.
+
+    `imports_cwd` says that this interpreter was started so that it would import from the working directory.
+    """
+    _ensure_descriptors()
+    try:
+        return _dispatch(args, imports_cwd)
+    except AasmError as problem:
+        complain(str(problem))
+        return problem.exit_code
+    except BrokenPipeError:
+        _silence_stdout()
+        return OK
+
+
+def main_script() -> int:
+    """Entry of the installed `aasm` script, which puts its own directory on the import path, never the working one."""
+    return main(sys.argv[1:])
+
+
+def _dispatch(args: list[str], imports_cwd: bool) -> int:
+    if args[:2] == ["run", "exec"]:
+        from .run import main as run_exec
+
+        return run_exec(args[2:], imports_cwd)
+    if args[:2] == ["receipt", "verify"]:
+        from ..receipt import verify
+
+        return verify.main(args[2:])
+    return _other(args)
+
+
+def _other(args: list[str]) -> int:
+    if args in (["--version"], ["version"]):
+        say(f"aasm {__version__}")
+        return OK
+    if args and args[-1] in ("--help", "-h") and args[:-1] in ([], ["run"], ["receipt"]):
+        say(USAGE_TEXT.rstrip())
+        return OK
+    raise UsageError(_what(args), remedy="see `aasm --help`")
+
+
+def _what(args: list[str]) -> str:
+    if not args:
+        return "no command was given"
+    if args[0] == "run":
+        from ..devtools import names
+
+        known = ", ".join((*names(), "exec"))
+        return f"no target was given: {known}" if len(args) == 1 else f"unknown target {args[1]!r}; there is: {known}"
+    if args[0] == "receipt":
+        return "expected `receipt verify`"
+    return f"unknown command {args[0]!r}"
+
+
+def say(text: str) -> None:
+    """Write a line to standard output."""
+    if sys.stdout is not None:
+        sys.stdout.write(text + "\n")
+        sys.stdout.flush()
+
+
+def complain(text: str, kind: str = "error") -> None:
+    """Write one line to standard error; a lost line never changes what happens."""
+    note(f"{kind}: {text}")
+
+
+def note(text: str) -> None:
+    """Write a line to standard error as it stands."""
+    try:
+        os.write(2, (text + "\n").encode("utf-8", "backslashreplace"))
+    except OSError:
+        return
+
+
+def _ensure_descriptors() -> None:
+    # A descriptor below 3 that we open for ourselves would become the program's standard input or output
+    descriptor = os.open("/dev/null", os.O_RDWR)
+    while descriptor <= 2:
+        os.set_inheritable(descriptor, True)
+        descriptor = os.dup(descriptor)
+    os.close(descriptor)
+
+
+def _silence_stdout() -> None:
+    os.dup2(os.open("/dev/null", os.O_WRONLY), 1)  # or the interpreter would complain again while it ends
+
+
+__all__ = ["USAGE", "complain", "main", "main_script", "note", "say"]

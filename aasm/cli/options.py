@@ -1,0 +1,155 @@
+# SPDX-FileCopyrightText: 2026 The aasm authors
+# SPDX-License-Identifier: Apache-2.0
+"""The options of `aasm run exec`: the parser, built for this one subcommand, and the checks of single values."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import NoReturn
+
+from ..errors import UsageError
+from ..model import environment
+
+ISOLATION = ("none", "auto", "process")
+HOMES = ("private", "real")
+REPORTS = ("auto", "always", "never")
+LARGEST = 2**53 - 1  # a receipt carries the number
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse with whole option names only, and errors that go the way of all others."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise UsageError instead of printing and leaving."""
+        raise UsageError(message, remedy=f"see `{self.prog} --help`")
+
+
+def parser() -> Parser:
+    """Return the parser of everything before the first `--`."""
+    made = Parser(
+        prog="aasm run exec",
+        usage="aasm run exec [OPTIONS] -- PROGRAM [ARGS...]",
+        description="Launch a program inside a boundary, and leave a receipt.",
+        allow_abbrev=False,
+    )
+    _add_boundary(made)
+    _add_program(made)
+    _add_output(made)
+    return made
+
+
+def _add_boundary(made: Parser) -> None:
+    group = made.add_argument_group("boundary")
+    group.add_argument("--isolation", choices=ISOLATION, default="none", action=Once,
+                       help="the boundary that is required; process and auto never fall back to none (default)")
+    group.add_argument("--policy", metavar="FILE", action=Once,
+                       help="the policy; exclusive of every other place a policy is looked for")
+    group.add_argument("--read", metavar="PATH", action="append", default=[],
+                       help="let it read and execute PATH and what is beneath it (instead of a policy)")
+    group.add_argument("--write", metavar="PATH", action="append", default=[],
+                       help="let it read, execute and write PATH and what is beneath it (instead of a policy)")
+    group.add_argument("--system", action="store_true",
+                       help="let it read and execute the host's programs and libraries (instead of a policy)")
+    group.add_argument("--max-wall-clock-seconds", metavar="N", type=ceiling, action=Once,
+                       help="end it after N seconds: SIGTERM, five seconds of grace, then SIGKILL")  # fmt: skip
+
+
+def _add_program(made: Parser) -> None:
+    group = made.add_argument_group("program")
+    group.add_argument("--workdir", metavar="DIR", action=Once, help="start the program in DIR (default: here)")
+    group.add_argument("--env", metavar="NAME[=VALUE]", action="append", default=[],
+                       help="pass the variable NAME on, or set it; nothing but a few harmless names passes by itself")
+    group.add_argument("--home", choices=HOMES, default="private", action=Once,
+                       help="HOME and XDG directories: of the run alone, or the real ones (default: private)")
+    group.add_argument("--agent-id", metavar="ID", action=Once, help="who the run is attributed to (default: random)")
+    group.add_argument("--team-id", metavar="ID", action=Once, help="the team of that identity")
+    group.add_argument("--no-proxy", action="store_true",
+                       help="accepted; this release mediates no traffic")  # fmt: skip
+
+
+def _add_output(made: Parser) -> None:
+    group = made.add_argument_group("output")
+    group.add_argument("--dry-run", action="store_true", help="print the resolved plan and execute nothing")
+    group.add_argument("--show-order", action="store_true",
+                       help="with --dry-run: write the launcher's order to standard output instead of the plan")
+    group.add_argument("--receipt", metavar="FILE", action=Once, help="write the receipt to FILE, which must not exist")
+    group.add_argument("--report", choices=REPORTS, default="auto", action=Once,
+                       help="say on standard error what was established and where the receipt is (default: auto)")
+    group.add_argument("--status-fd", metavar="N", type=descriptor, action=Once,
+                       help="write one JSON line on how the run ended to the open descriptor N")  # fmt: skip
+
+
+class Once(argparse.Action):
+    """Stores a value, and refuses an option that stands twice: which of the two was meant?"""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: object, option: str | None = None
+    ) -> None:
+        given: set[str] = getattr(namespace, "_given", set())
+        if self.dest in given:
+            parser.error(f"{option}: given more than once")
+        namespace._given = given | {self.dest}
+        setattr(namespace, self.dest, values)
+
+
+def _digits(text: str) -> bool:
+    return len(text) <= 16 and text.isascii() and text.isdigit()
+
+
+def ceiling(text: str) -> int:
+    """Return a positive whole number for a ceiling."""
+    if not (_digits(text) and 0 < int(text) <= LARGEST):
+        raise argparse.ArgumentTypeError(f"expected a whole number from 1 to {LARGEST}, not {text!r}")
+    return int(text)
+
+
+def descriptor(text: str) -> int:
+    """Return an open descriptor that is not the program's own."""
+    if not (_digits(text) and 2 < int(text) < 1 << 20):
+        raise argparse.ArgumentTypeError(f"expected the number of an open descriptor above 2, not {text!r}")
+    try:
+        os.fstat(int(text))
+    except OSError:
+        raise argparse.ArgumentTypeError(f"descriptor {text} is not open") from None
+    return int(text)
+
+
+def split(args: list[str]) -> tuple[list[str], list[str]]:
+    """Return what stands before the first `--` and the program behind it. UsageError when there is no program."""
+    before, sign, program = args, False, []
+    if "--" in args:
+        at = args.index("--")
+        before, sign, program = args[:at], True, args[at + 1 :]
+    if not program and not {"-h", "--help"} & set(before):
+        what = "no program stands behind `--`" if sign else "no `--` separates the options from the program"
+        raise UsageError(what, remedy="write aasm run exec [OPTIONS] -- PROGRAM [ARGS...]")
+    return before, program
+
+
+def check(options: argparse.Namespace) -> None:
+    """Refuse options that contradict each other."""
+    inline = options.read or options.write or options.system
+    if options.policy is not None and inline:
+        raise UsageError("states a policy, and so does --read, --write or --system", "--policy", "use one of the two")
+    if options.show_order and not options.dry_run:
+        raise UsageError("only a dry run shows an order", "--show-order", "add --dry-run")
+    if options.show_order and options.isolation == "none":
+        raise UsageError("without a boundary there is no order", "--show-order", "ask for --isolation process")
+    if options.show_order and options.home != "real":
+        remedy = "add --home real"
+        raise UsageError("an order carried out by hand cannot have a private home", "--show-order", remedy)
+    for name in ("policy", "workdir", "receipt"):
+        if getattr(options, name) == "":
+            raise UsageError("is empty", f"--{name}", "name a path")
+
+
+def variables(items: list[str]) -> dict[bytes, bytes | None]:
+    """Return the `--env` options by name; a name given twice is an error."""
+    found: dict[bytes, bytes | None] = {}
+    for item in items:
+        name, value = environment.parse_option(item)
+        if os.fsencode(name) in found:
+            raise UsageError(f"{name} is given more than once", "--env", "keep one of them")
+        found[os.fsencode(name)] = None if value is None else os.fsencode(value)
+    return found

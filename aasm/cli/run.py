@@ -1,0 +1,139 @@
+# SPDX-FileCopyrightText: 2026 The aasm authors
+# SPDX-License-Identifier: Apache-2.0
+"""`aasm run exec`: from options to a request, and from a result to the exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from ..errors import OK, REFUSED, AasmError
+from . import complain, note, say
+from .options import check, parser, split, variables
+
+if TYPE_CHECKING:
+    import argparse
+
+    from ..bind import Request
+    from ..run import Result
+
+
+def main(args: list[str], imports_cwd: bool) -> int:
+    """Carry out `run exec` with these arguments; return the exit code."""
+    before, program = split(args)
+    options = parser().parse_args(before)
+    check(options)
+    env = variables(options.env)
+    if options.dry_run:
+        return _preview(options, program, env, imports_cwd)
+    return _launch(options, program, env, imports_cwd)
+
+
+def _request(
+    options: argparse.Namespace, program: list[str], env: dict[bytes, bytes | None], imports_cwd: bool
+) -> Request:
+    from ..bind import Request
+
+    return Request(
+        program=tuple(program),
+        isolation=options.isolation,
+        policy=options.policy,
+        read=tuple(options.read),
+        write=tuple(options.write),
+        system=options.system,
+        env=env,
+        real_home=options.home == "real",
+        workdir=options.workdir,
+        wall_clock_seconds=options.max_wall_clock_seconds,
+        agent_id=options.agent_id,
+        team_id=options.team_id,
+        receipt=options.receipt,
+        imports_cwd=imports_cwd,
+    )
+
+
+def _launch(
+    options: argparse.Namespace, program: list[str], env: dict[bytes, bytes | None], imports_cwd: bool
+) -> int:
+    from ..supervise.begin import begin
+
+    begun = begin(confined=options.isolation != "none")  # the launcher starts while the rest is imported and planned
+    from .. import run
+
+    _warn(options)
+    try:
+        result = run.launch(_request(options, program, env, imports_cwd), begun, _voice(options), lambda event: None)
+    except AasmError as problem:
+        _tell(options, _refused(problem))
+        raise
+    _tell(options, result)
+    return result.code
+
+
+def _warn(options: argparse.Namespace) -> None:
+    if options.no_proxy:
+        complain("--no-proxy: this release mediates no traffic, with or without it", "warning")
+    if options.isolation == "none" and options.max_wall_clock_seconds is not None:
+        complain("--max-wall-clock-seconds is not enforced without a boundary", "warning")
+
+
+class _voice:  # noqa: N801 - used as a function
+    """Says what a launch has to say, on standard error; `--report never` silences the notes alone."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self._notes = options.report != "never"
+
+    def __call__(self, kind: str, text: str) -> None:
+        if kind != "note":
+            complain(text, kind)
+        elif self._notes:
+            note(text)
+
+
+def _refused(problem: AasmError) -> Result:
+    from ..run import Result
+
+    return Result(problem.exit_code, "launcher", "refused", None, "", None)
+
+
+def _tell(options: argparse.Namespace, result: Result) -> None:
+    """Write the one line of --status-fd: a program may exit with any code, so only this says whose code it is."""
+    if options.status_fd is None:
+        return
+    import json
+
+    line = json.dumps({"schema": "aasm.run.status/1", **result._asdict()}, sort_keys=True) + "\n"
+    try:
+        os.write(options.status_fd, line.encode())
+    except OSError as problem:
+        complain(f"--status-fd: {problem.strerror}", "warning")
+
+
+# --- the dry run ------------------------------------------------------------------------------------
+
+
+def _preview(
+    options: argparse.Namespace, program: list[str], env: dict[bytes, bytes | None], imports_cwd: bool
+) -> int:
+    from .. import run
+    from ..governance.identity import new_identity
+    from . import preview
+
+    request = _request(options, program, env, imports_cwd)
+    identity = new_identity(request.agent_id, request.team_id, (), dry_run=True)
+    try:
+        found = run.preview(request, identity)
+    except AasmError as problem:
+        if problem.exit_code != REFUSED or options.show_order:
+            raise
+        complain(str(problem), "warning")
+        complain("a live run with these options would refuse", "warning")
+        say(preview.refused(identity, str(problem)))
+        return OK
+    if options.show_order:
+        sys.stdout.buffer.write(preview.order(found))
+        sys.stdout.flush()
+    else:
+        say(preview.render(found))
+    return OK

@@ -1,0 +1,94 @@
+# SPDX-FileCopyrightText: 2026 The aasm authors
+# SPDX-License-Identifier: Apache-2.0
+"""One closed tree of errors, split by who must act, and the table of exit codes.
+
+An error carries three parts: what is wrong, where (an option, a path, or file:line:column), and the
+remedy. `str()` gives the one line that the command prints after `error: `. Nothing here prints.
+"""
+
+from __future__ import annotations
+
+# The exit codes of `aasm run` and `aasm receipt`; everything else is the program's own code.
+OK = 0
+INVALID = 1  # receipt verify: the seal or a rule does not hold
+USAGE = 2  # the command line itself is wrong
+WALL_CLOCK = 124  # the run lasted longer than its wall-clock ceiling
+REFUSED = 125  # refused, or the boundary could not be set up: the program did not run
+CANNOT_EXECUTE = 126  # the program was found and could not be executed
+NOT_FOUND = 127  # the program was not found
+SIGNAL_BASE = 128  # plus the number of the signal that ended the program
+
+EXIT_CODES = (
+    (OK, "success, or the program's own code"),
+    (INVALID, "`receipt verify`: the seal or a claim rule does not hold"),
+    (USAGE, "the command line is wrong; nothing was started"),
+    (WALL_CLOCK, "the run was ended by its wall-clock ceiling"),
+    (REFUSED, "refused, or the boundary could not be set up; the program did not run"),
+    (CANNOT_EXECUTE, "the program was found but could not be executed"),
+    (NOT_FOUND, "the program was not found"),
+    (SIGNAL_BASE, "128 + n: the program was ended by signal n"),
+)
+
+
+class AasmError(Exception):
+    """Every error that a user can meet. Subclasses say who must act."""
+
+    exit_code = REFUSED
+
+    def __init__(self, what: str, where: str = "", remedy: str = "") -> None:
+        super().__init__(what, where, remedy)
+        self.what, self.where, self.remedy = what, where, remedy
+
+    def __str__(self) -> str:
+        line = f"{self.where}: {self.what}" if self.where else self.what
+        return one_line(f"{line}; {self.remedy}" if self.remedy else line)
+
+
+class UsageError(AasmError):
+    """The person at the command line must act: an option or its value is wrong."""
+
+    exit_code = USAGE
+
+
+class PolicyError(AasmError):
+    """The author of the policy must act; `where` is file:line:column where a line is known."""
+
+
+class HostError(AasmError):
+    """The administrator of the host must act: something it lacks, refuses or has run out of."""
+
+
+class RefusalError(AasmError):
+    """A launch was refused: what was asked for cannot be kept, and nothing was started. May list, line by line."""
+
+    def __str__(self) -> str:
+        return "\n".join(one_line(line) for line in self.what.splitlines())
+
+
+class ReceiptError(AasmError):
+    """A receipt cannot be read or judged; whoever handed it over must act."""
+
+    exit_code = USAGE
+
+
+class InternalError(AasmError):
+    """A defect in aasm itself: something that cannot happen did. Asks for a report."""
+
+
+def one_line(text: str) -> str:
+    """Return `text` with every control character spelled out, so that it prints as exactly one line."""
+    return "".join(_visible(char) for char in text)
+
+
+def _visible(char: str) -> str:
+    if char.isprintable():
+        return char
+    code = ord(char)
+    if 0xDC80 <= code <= 0xDCFF:  # a byte that was not UTF-8 (PEP 383)
+        return f"\\x{code - 0xDC00:02x}"
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+def system_text(problem: OSError) -> str:
+    """Return the kernel's words for an OSError without Python's decoration."""
+    return problem.strerror or str(problem)

@@ -1,0 +1,101 @@
+# SPDX-FileCopyrightText: 2026 The aasm authors
+# SPDX-License-Identifier: Apache-2.0
+"""Why a program did not run, in one line with the remedy. Looks at files from outside; decides nothing."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+
+from .model.grants import covers
+from .model.record import Ending, RunRecord
+from .model.resolved import ResolvedRun
+
+
+def not_run(run: ResolvedRun, record: RunRecord) -> str:
+    """Return the line for a run whose program was never executed."""
+    if record.ending is Ending.NOT_FOUND:
+        return _not_found(run)
+    if record.ending is Ending.NOT_EXECUTABLE:
+        return _not_executable(run, record)
+    if record.ending is Ending.NOT_STARTED:
+        return f"the launcher was ended{_by(record)} after the boundary stood and before {run.spec.program} ran"
+    return _setup(run, record)
+
+
+def _by(record: RunRecord) -> str:
+    return "" if record.signal is None else f" by {_signal_name(record.signal)}"
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _setup(run: ResolvedRun, record: RunRecord) -> str:
+    what = f"the boundary could not be set up: step {record.stage}"
+    if record.stage == "landlock" and record.error == errno.ESTALE:
+        return f"{what}: a granted path was replaced after it was checked; nothing was executed; run it again"
+    if record.error:
+        return f"{what}: {os.strerror(record.error)}; nothing was executed"
+    return f"{what}: the launcher was ended{_by(record)}; nothing was executed"
+
+
+def _not_found(run: ResolvedRun) -> str:
+    found = _existing(run)
+    if found is not None:  # the file is there, so what is missing is what it names: a script's interpreter, a loader
+        return f"{run.spec.program}: {found} names an interpreter or loader that does not exist; install it"
+    return f"{run.spec.program}: not found; name a program that exists, or set PATH with --env"
+
+
+def _not_executable(run: ResolvedRun, record: RunRecord) -> str:
+    found = _existing(run)
+    if found is None or record.error != errno.EACCES:
+        text = os.strerror(record.error)
+        hint = "; a script needs a first line that names its interpreter" if record.error == errno.ENOEXEC else ""
+        return f"{run.spec.program}: cannot be executed: {text}{hint}"
+    return f"{run.spec.program}: {_denied(run, found)}"
+
+
+def _denied(run: ResolvedRun, found: str) -> str:
+    target = os.path.realpath(found)
+    if run.plan is not None and _outside(run, target):
+        return f"{target} is outside the grants; add {_grant(os.path.dirname(target), run)}"
+    interpreter = _interpreter(target)
+    if run.plan is not None and interpreter and _outside(run, os.path.realpath(interpreter)):
+        return f"its interpreter {interpreter} is outside the grants; add {_grant(os.path.realpath(interpreter), run)}"
+    if os.path.isdir(target):
+        return f"{target} is a directory"
+    if not os.access(target, os.X_OK):
+        return f"{target} is not executable; chmod +x it, or name its interpreter"
+    return f"{target} or its loader may not be executed inside the grants; add --system, or `${{system}}` to the policy"
+
+
+def _outside(run: ResolvedRun, path: str) -> bool:
+    return not covers(run.grants, path, write=False)
+
+
+def _grant(path: str, run: ResolvedRun) -> str:
+    return f"--read {path}" if run.policy.source == "command line" else f"{path} to filesystem.read.allow"
+
+
+def _existing(run: ResolvedRun) -> str | None:
+    for candidate in run.candidates:
+        path = os.path.join(run.working_dir.path, os.fsdecode(candidate))
+        if candidate and os.path.exists(path):
+            return path
+    return None
+
+
+def _interpreter(path: str) -> str:
+    """Return the interpreter that a script's first line names, or an empty text."""
+    try:
+        with open(path, "rb") as script:
+            first = script.readline(256)
+    except OSError:
+        return ""
+    words = os.fsdecode(first[2:]).split() if first.startswith(b"#!") else []
+    return words[0] if words else ""

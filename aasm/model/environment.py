@@ -1,0 +1,123 @@
+# SPDX-FileCopyrightText: 2026 The aasm authors
+# SPDX-License-Identifier: Apache-2.0
+"""The program's environment, built from nothing in layers, each entry with its origin. Names decide, never values."""
+
+from __future__ import annotations
+
+from typing import Iterable, Mapping, NamedTuple
+
+from ..errors import UsageError
+from .requirements import CredentialPosture
+
+# Harmless names that travel by themselves; a name that ends in * is a prefix.
+INHERITED = (
+    "PATH", "LANG", "LANGUAGE", "LC_*", "TERM", "COLORTERM", "NO_COLOR", "COLUMNS", "LINES", "TZ", "USER", "LOGNAME",
+    "SHELL",
+)  # fmt: skip
+
+# Shape of inherited authority, by name only. A lower bound, not a detector.
+SECRET_FRAGMENTS = ("TOKEN", "KEY", "SECRET", "PASSWORD", "PASS", "CRED", "AUTH")
+CONNECTION_SUFFIXES = ("_URL", "_URI", "_DSN")
+AUTHORITY_NAMES = (
+    "SSH_AUTH_SOCK", "SSH_AGENT_PID", "GPG_AGENT_INFO", "GNUPGHOME", "DBUS_SESSION_BUS_ADDRESS", "DOCKER_HOST",
+    "CONTAINER_HOST", "PODMAN_HOST", "KUBECONFIG", "BOTO_CONFIG", "CLOUDSDK_CONFIG",
+)  # fmt: skip
+# The supervisor's own authority never reaches the program, not even when it is named.
+SUPERVISOR_PREFIXES = ("AA_", "AASM_", "AGENT_ASSEMBLY_")
+
+
+class Entry(NamedTuple):
+    """One variable and the layer that set it."""
+
+    name: bytes
+    value: bytes
+    origin: str
+
+
+class Environment(NamedTuple):
+    """The entries in the order of their names, and what became of inherited authority."""
+
+    entries: tuple[Entry, ...]
+    posture: CredentialPosture
+
+    def strings(self) -> list[bytes]:
+        """Return the entries as execve(2) takes them."""
+        return [entry.name + b"=" + entry.value for entry in self.entries]
+
+    def get(self, name: bytes) -> bytes | None:
+        """Return the value of one variable, or None."""
+        return next((entry.value for entry in self.entries if entry.name == name), None)
+
+
+def replaced(
+    inherited: Mapping[bytes, bytes], delegated: Mapping[bytes, bytes | None], private: Mapping[bytes, bytes]
+) -> Environment:
+    """Return the environment of a confined program: nothing but the layers, later ones win.
+
+    `delegated` holds what the operator named: with a value, or None to pass the inherited one. `private` holds
+    what the run itself sets (HOME, TMPDIR, XDG_*).
+    """
+    layers: dict[bytes, Entry] = {}
+    for name, value in inherited.items():
+        if _travels(name):
+            layers[name] = Entry(name, value, "inherited")
+    layers.update({name: Entry(name, value, "private") for name, value in private.items()})
+    for name, given in delegated.items():
+        value = inherited.get(name, b"") if given is None else given
+        if given is not None or name in inherited:
+            layers[name] = Entry(name, value, "--env")
+    kept = set(layers)
+    removed = _names(name for name in inherited if name not in kept and looks_like_authority(name))
+    passed = _names(name for name in layers if name in delegated and looks_like_authority(name))
+    return Environment(_sorted(layers.values()), CredentialPosture(removed=removed, delegated=passed))
+
+
+def untouched(inherited: Mapping[bytes, bytes], delegated: Mapping[bytes, bytes | None]) -> Environment:
+    """Return the environment of a program without a boundary: the operator's own, and what `--env` adds."""
+    layers = {name: Entry(name, value, "inherited") for name, value in inherited.items()}
+    layers.update({name: Entry(name, value, "--env") for name, value in delegated.items() if value is not None})
+    passed = _names(name for name in layers if name in delegated and looks_like_authority(name))
+    ambient = _names(name for name in inherited if name not in delegated and looks_like_authority(name))
+    return Environment(_sorted(layers.values()), CredentialPosture(delegated=passed, ambient_unremoved=ambient))
+
+
+def looks_like_authority(name: bytes) -> bool:
+    """Say whether a variable of this name usually carries authority."""
+    text = _text(name).upper()
+    return (
+        text in AUTHORITY_NAMES
+        or text.endswith(CONNECTION_SUFFIXES)
+        or any(fragment in text for fragment in SECRET_FRAGMENTS)
+    )
+
+
+def parse_option(text: str) -> tuple[str, str | None]:
+    """Split `NAME` or `NAME=VALUE`; UsageError for an empty name, or one that belongs to the supervisor."""
+    name, sign, value = text.partition("=")
+    if not name or "\0" in text:
+        raise UsageError("expected NAME or NAME=VALUE", "--env", "give the name of a variable")
+    if _supervisors_own(name):
+        raise UsageError(f"{name} is authority of the supervisor and never passed on", "--env", "leave it out")
+    return name, value if sign else None
+
+
+def _supervisors_own(name: str) -> bool:
+    upper = name.upper()
+    return upper.startswith(SUPERVISOR_PREFIXES) and any(fragment in upper for fragment in SECRET_FRAGMENTS)
+
+
+def _travels(name: bytes) -> bool:
+    text = _text(name)
+    return any(text.startswith(item[:-1]) if item.endswith("*") else text == item for item in INHERITED)
+
+
+def _text(name: bytes) -> str:
+    return name.decode("utf-8", "surrogateescape")
+
+
+def _names(names: Iterable[bytes]) -> tuple[str, ...]:
+    return tuple(sorted(_text(name) for name in names))
+
+
+def _sorted(entries: Iterable[Entry]) -> tuple[Entry, ...]:
+    return tuple(sorted(entries, key=lambda entry: entry.name))

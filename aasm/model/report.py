@@ -1,0 +1,100 @@
+# SPDX-FileCopyrightText: 2026 The aasm authors
+# SPDX-License-Identifier: Apache-2.0
+"""The isolation report: for each domain what was requested beside what was planned and achieved."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import NamedTuple
+
+from .domains import BackendCapabilities, CapabilityDomain
+from .evidence import ClaimTerm, EvidenceBasis
+from .plan import Refusal
+from .requirements import CredentialPosture, Identity
+
+REPORT_SCHEMA = "aasm.isolation.report/1"
+
+
+class RequestedControl(Enum):
+    """What the run asked about a domain. The last three are three different silences."""
+
+    STATED = "stated"
+    NOT_STATED = "not_stated"
+    POLICY_CANNOT_EXPRESS = "policy_cannot_express"
+    NOT_DERIVED = "not_derived"
+
+
+class ControlState(Enum):
+    """What the plan makes of a domain, weakest first: several requirements fold to the minimum."""
+
+    UNSUPPORTED = "unsupported"
+    DEGRADED = "degraded"
+    UNMEASURED = "unmeasured"
+    OBSERVE_ONLY = "observe_only"
+    PREVENTION = "prevention"
+
+
+CONTROL_STATES = tuple(ControlState)
+
+
+class UnmeasuredReason(Enum):
+    """Why a domain is unmeasured."""
+
+    NO_BACKEND_SELECTED = "no_backend_selected"
+    NO_CONTROL_REQUESTED = "no_control_requested"
+    INCONCLUSIVE = "inconclusive"
+
+
+class ReportStage(Enum):
+    """Before the launch nothing may claim coverage; afterwards only what was measured."""
+
+    PRE_LAUNCH = "pre_launch"
+    POST_RUN = "post_run"
+
+
+class ReportedPosture(Enum):
+    """How the run as a whole stands. Asking for nothing is `no_boundary`, never `ready`."""
+
+    READY = "ready"
+    DEGRADED = "degraded"
+    REFUSED = "refused"
+    NO_BOUNDARY = "no_boundary"
+
+
+class DomainLine(NamedTuple):
+    """Everything said about one domain."""
+
+    domain: CapabilityDomain
+    requested: RequestedControl
+    requested_detail: str
+    state: ControlState
+    state_detail: str
+    unmeasured_reason: UnmeasuredReason | None
+    claim: ClaimTerm
+    basis: EvidenceBasis
+    prevention_supported: bool
+    policy_gaps: tuple[str, ...]
+
+
+class IsolationReport(NamedTuple):
+    """The whole report. `domains` always has all ten lines, in the order of the vocabulary."""
+
+    stage: ReportStage
+    posture: ReportedPosture
+    posture_detail: str
+    identity: Identity
+    target_program: str
+    target_arg_count: int
+    backend: BackendCapabilities | None
+    selection_mode: str
+    refusal: Refusal | None
+    domains: tuple[DomainLine, ...]
+    credentials: CredentialPosture
+    floor: tuple[str, ...]
+    unmapped: tuple[str, ...]
+    requirement_count: int
+
+    @property
+    def least_authority(self) -> bool:
+        """Say whether no inherited authority was left to the program."""
+        return self.posture is ReportedPosture.READY and not self.credentials.ambient_unremoved

@@ -1,0 +1,74 @@
+# SPDX-FileCopyrightText: 2026 The aasm authors
+# SPDX-License-Identifier: Apache-2.0
+"""One resolved run: everything that is known before a launch, as one immutable value.
+
+A dry run renders exactly this value and a live launch consumes exactly this value, so neither can drift from the other.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from .domains import CapabilityDomain
+from .environment import Environment
+from .evidence import EvidenceRecord
+from .grants import Grant
+from .plan import EnforcementPlan
+from .report import RequestedControl
+from .requirements import ExecutionSpec, Identity, Lease
+
+
+class Place(NamedTuple):
+    """A directory, pinned to the object that was checked."""
+
+    path: str
+    device: int
+    inode: int
+
+
+class Coverage(NamedTuple):
+    """What the policy says about one domain, and what it cannot say."""
+
+    domain: CapabilityDomain
+    requested: RequestedControl
+    detail: str
+
+
+class ResolvedPolicy(NamedTuple):
+    """Where the policy came from and what it is, as every output shows it."""
+
+    state: str
+    source: str
+    detail: str
+    digest: str  # sha256 over the canonical form of the document, or "" when there is none
+    unmapped: tuple[str, ...]
+
+
+class ResolvedRun(NamedTuple):
+    """What one launch is. `plan` is None exactly when no boundary was asked for."""
+
+    identity: Identity
+    isolation: str
+    policy: ResolvedPolicy
+    coverage: tuple[Coverage, ...]
+    spec: ExecutionSpec
+    plan: EnforcementPlan | None
+    selection_mode: str
+    grants: tuple[Grant, ...]
+    working_dir: Place
+    argv: tuple[bytes, ...]
+    candidates: tuple[bytes, ...]  # the paths that exec tries, in order
+    environment: Environment
+    wall_clock_seconds: int | None
+    canary_path: str
+    leases: tuple[Lease, ...] = ()
+
+
+class SpawnSpec(NamedTuple):
+    """What to spawn and the order for it, as a backend prepared it."""
+
+    order: bytes
+    name: bytes  # what the launcher's thread is called until exec replaces it
+    notifies: bool  # a first filter asks the supervisor, so a listener will be handed over
+    expected_canaries: tuple[tuple[str, str], ...]  # name -> why it is not tried; "" when it is
+    installed: tuple[EvidenceRecord, ...]  # what will be in force once the launcher sealed

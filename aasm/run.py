@@ -1,0 +1,241 @@
+# SPDX-FileCopyrightText: 2026 The aasm authors
+# SPDX-License-Identifier: Apache-2.0
+"""The pipeline: calls each stage once, in this order. The only module that knows them all.
+
+policy -> lowering -> backends -> planner -> bind -> registration -> prepare -> supervise -> evidence -> receipt
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Callable, NamedTuple
+
+from . import evidence as evidence_stage, state
+from ._sys.order import OrderError
+from ._sys.probe import HostFacts, host_facts
+from .backends.base import Backend, LaunchFacts
+from .bind import Request, Stated, Surroundings, bind, surroundings, working_dir
+from .errors import CANNOT_EXECUTE, NOT_FOUND, REFUSED, SIGNAL_BASE, WALL_CLOCK, AasmError, RefusalError, system_text
+from .explain import not_run
+from .governance.identity import new_identity
+from .governance.session import Session, record_refusal
+from .model.plan import EnforcementPlan
+from .model.record import Ending, Event, RunRecord
+from .model.requirements import Identity
+from .model.resolved import ResolvedRun, SpawnSpec
+from .receipt import build, store
+from .sealing import receipt_facts
+from .stating import SELECTION, choose, state_policy, usable
+from .supervise import private
+from .supervise.begin import Begun
+from .supervise.loop import Supervisor, judged
+from .supervise.spawn import start_unconfined
+
+Say = Callable[[str, str], None]  # kind (note, warning, error) and text
+
+
+class Resolution(NamedTuple):
+    """A run that would be launched as it stands, with what its launch needs beside it."""
+
+    run: ResolvedRun
+    backend: Backend | None
+    host: HostFacts
+
+
+class Result(NamedTuple):
+    """How one command ended, for the exit code and for the status descriptor."""
+
+    code: int
+    origin: str  # program or launcher
+    ending: str
+    signal: int | None
+    run_id: str
+    receipt: str | None
+
+
+def resolve(request: Request, around: Surroundings, identity: Identity, scratch: str) -> Resolution:
+    """Return the resolved run. Every refusal and every error of policy, host or paths is raised here."""
+    host = host_facts()
+    stated = state_policy(request, around, working_dir(request, around).path)
+    stated = stated._replace(wanted=usable(stated))
+    chosen = choose(request, stated, host)
+    run = bind(request, around, identity, stated, chosen, scratch, SELECTION[request.isolation])
+    return Resolution(run, chosen[0] if chosen else None, host)
+
+
+def preview(request: Request, identity: Identity) -> Resolution:
+    """Return what a launch would be, without changing anything on this host."""
+    around = surroundings()
+    scratch = os.path.join(private.parent(around.variable("TMPDIR")), "aasm-dry-run")
+    return resolve(request, around, identity, scratch)
+
+
+def launch(request: Request, begun: Begun, say: Say, listen: Callable[[Event], None]) -> Result:
+    """Launch, supervise to the end, and leave what a run leaves: ledger records, a receipt, nothing else."""
+    identity = new_identity(request.agent_id, request.team_id, (), dry_run=False)
+    try:
+        around = surroundings()
+        held = _Held(request, around, identity, say)
+    except AasmError:
+        begun.discard()
+        raise
+    try:
+        return held.launch(begun, listen)
+    except AasmError as problem:
+        begun.discard()
+        held.refused(problem)
+        raise
+    finally:
+        held.clean()
+
+
+class _Held:
+    """What a launch holds while it goes on, and must let go of whatever happens."""
+
+    def __init__(self, request: Request, around: Surroundings, identity: Identity, say: Say) -> None:
+        self.request, self.around, self.identity, self.say = request, around, identity, say
+        self.scratch = ""
+        self.reservation: store.Reservation | None = None
+        self.session: Session | None = None
+        self.begun_at = 0
+
+    def launch(self, begun: Begun, listen: Callable[[Event], None]) -> Result:
+        """Carry one launch out from resolution to receipt."""
+        state.open_canary(self.around.state)
+        if begun.launcher is not None:
+            self.scratch = private.create(private.parent(self.around.variable("TMPDIR")))
+        found = resolve(self.request, self.around, self.identity, self.scratch)
+        self._reserve(found.run)
+        self.session = Session.register(self.around.state, self.identity, _what(found.run))
+        self.say("note", _established(found.run))
+        spec = _prepare(found, begun)
+        record = _run(found.run, spec, begun, listen)
+        if not record.program_ran:
+            return self._not_started(found.run, record)
+        return self._ended(found, spec, record)
+
+    def _reserve(self, run: ResolvedRun) -> None:
+        if self.request.receipt is not None:
+            self.reservation = store.reserve_file(os.path.join(self.around.cwd, self.request.receipt))
+        elif run.plan is not None:
+            self.reservation = store.reserve(self.around.state, self.identity.session_id)
+
+    def _not_started(self, run: ResolvedRun, record: RunRecord) -> Result:
+        text = not_run(run, record)
+        self._note_in_ledger(lambda session: session.not_started(record.ending.value))
+        self.say("error", text)
+        codes = {Ending.NOT_FOUND: NOT_FOUND, Ending.NOT_EXECUTABLE: CANNOT_EXECUTE}
+        code = codes.get(record.ending, REFUSED)
+        return Result(code, "launcher", record.ending.value, record.signal, self.identity.session_id, None)
+
+    def _ended(self, found: Resolution, spec: SpawnSpec | None, record: RunRecord) -> Result:
+        code = _exit_code(record)
+        if record.survivors:
+            self.say("warning", f"{record.survivors} process(es) were left over when the program ended, and were ended")
+        digest, path = self._write(found, spec, record)
+        self._note_in_ledger(lambda session: session.ended(code, record.ending.value, digest))
+        return Result(code, "program", record.ending.value, record.signal, self.identity.session_id, path)
+
+    def _write(self, found: Resolution, spec: SpawnSpec | None, record: RunRecord) -> tuple[str | None, str | None]:
+        """Write the receipt; a failure is a warning and a note, and never changes how the program ended."""
+        if self.reservation is None:
+            return None, None
+        try:
+            evidence = evidence_stage.collect(found.run, spec, record)
+            made = build.make(receipt_facts(found.run, spec, record, evidence, found.host), int(time.time()))
+            reservation, self.reservation = self.reservation, None
+            path = store.write(reservation, made.data, record.started_at)
+        except AasmError as problem:
+            self.say("warning", f"no receipt was written: {problem}")
+            text = f"no receipt was written: {problem}"
+            self._note_in_ledger(lambda session: session.note(text))
+            return None, None
+        for defect in made.defects:
+            self.say("warning", f"the receipt breaks its own rule {defect.rule}; please report this")
+        self.say("note", f"aasm: receipt: {path}")
+        return made.digest, path
+
+    def _note_in_ledger(self, note: Callable[[Session], None]) -> None:
+        try:
+            if self.session is not None:
+                note(self.session)
+        except AasmError as problem:
+            self.say("warning", f"the ledger could not be written: {problem}")
+
+    def refused(self, problem: AasmError) -> None:
+        """Record a refusal, before or after registration."""
+        try:
+            if self.session is not None:
+                self.session.refused(str(problem))
+            else:
+                record_refusal(self.around.state, self.identity, str(problem))
+        except AasmError as second:
+            if str(second) != str(problem):
+                self.say("warning", f"the refusal could not be recorded: {second}")
+
+    def clean(self) -> None:
+        """Let go of the reservation and the private directory."""
+        if self.reservation is not None:
+            store.abandon(self.reservation)
+        if self.scratch:
+            try:
+                private.remove(self.scratch)
+            except OSError as problem:
+                self.say("warning", f"{self.scratch}: the private directory stays behind: {system_text(problem)}")
+
+
+def _what(run: ResolvedRun) -> str:
+    return f"exec {os.path.basename(run.spec.program)}, isolation {run.isolation}"
+
+
+def _established(run: ResolvedRun) -> str:
+    if run.plan is None:
+        return "aasm: no boundary was established (--isolation none): the program has all of this user's rights"
+    domains = ", ".join(outcome.requirement.domain.value for outcome in run.plan.outcomes)
+    return f"aasm: boundary by {run.plan.backend.provenance.id}: {domains}"
+
+
+def _prepare(found: Resolution, begun: Begun) -> SpawnSpec | None:
+    if found.backend is None:
+        return None
+    name = b"aasm-" + os.urandom(5).hex().encode()  # 15 bytes, the most a thread's name can hold
+    try:
+        return found.backend.prepare(found.run, LaunchFacts(found.host, begun.mask, name))
+    except OrderError as problem:
+        raise RefusalError(f"refusing to launch: {problem}; give fewer arguments or variables") from None
+
+
+def _run(run: ResolvedRun, spec: SpawnSpec | None, begun: Begun, listen: Callable[[Event], None]) -> RunRecord:
+    if spec is None or begun.launcher is None:
+        return _run_unconfined(run, begun, listen)
+    launcher = begun.launcher
+    supervisor = Supervisor(launcher.pid, begun.signals, begun.bystanders, confined=True)
+    supervisor.listener = listen
+    supervisor.send(launcher, spec.order, spec.name)
+    return judged(supervisor.run(run.wall_clock_seconds), launcher, supervisor)
+
+
+def _run_unconfined(run: ResolvedRun, begun: Begun, listen: Callable[[Event], None]) -> RunRecord:
+    now = int(time.time())
+    try:
+        os.chdir(run.working_dir.path)
+    except OSError as problem:
+        raise RefusalError(f"refusing to launch: {run.working_dir.path}: {system_text(problem)}") from None
+    pid, number = start_unconfined(run.candidates, run.argv, run.environment.strings(), begun.mask)
+    if pid == 0:
+        missing = number in (2, 20)  # ENOENT, ENOTDIR
+        ending = Ending.NOT_FOUND if missing else Ending.NOT_EXECUTABLE
+        return RunRecord(ending, None, None, number, "", 0, False, {}, now, now, None, 0)
+    supervisor = Supervisor(pid, begun.signals, begun.bystanders, confined=False)
+    supervisor.listener = listen
+    return supervisor.run(None)
+
+
+def _exit_code(record: RunRecord) -> int:
+    if record.ending is Ending.WALL_CLOCK:
+        return WALL_CLOCK
+    return SIGNAL_BASE + record.signal if record.signal is not None else record.code or 0
+
+
+__all__ = ["EnforcementPlan", "Request", "Result", "Stated", "launch", "preview", "resolve"]

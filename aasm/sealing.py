@@ -1,0 +1,52 @@
+# SPDX-FileCopyrightText: 2026 The aasm authors
+# SPDX-License-Identifier: Apache-2.0
+"""From a finished run to the facts of its receipt. Pure: all facts come in as values."""
+
+from __future__ import annotations
+
+from . import __version__
+from ._sys.probe import HostFacts
+from .evidence import report
+from .model.evidence import EnforcementEvidence
+from .model.record import RunRecord
+from .model.report import ReportStage
+from .model.resolved import ResolvedRun, SpawnSpec
+from .receipt import facts as words
+from .receipt.facts import Considered, HostFact, PolicyFacts, ReceiptFacts
+
+
+def receipt_facts(
+    run: ResolvedRun, spec: SpawnSpec | None, record: RunRecord, evidence: EnforcementEvidence, host: HostFacts
+) -> ReceiptFacts:
+    """Return everything that the receipt of this run is built from."""
+    return ReceiptFacts(
+        recorded_at=record.started_at,
+        release=__version__,
+        source_revision=None,
+        policy=PolicyFacts(run.policy.digest or None, run.policy.source, run.policy.state),
+        spec=run.spec,
+        report=report(run, evidence, ReportStage.POST_RUN),
+        evidence=evidence,
+        considered=_considered(run),
+        host=_host(run, host),
+        sealed=record.sealed,
+        canaries=words.canaries_of(record, spec.expected_canaries) if spec else (),
+        execution=words.execution_of(record, run.wall_clock_seconds),
+        survivors_killed=record.survivors,
+    )
+
+
+def _considered(run: ResolvedRun) -> tuple[Considered, ...]:
+    return (Considered(run.plan.backend.provenance.id, "selected"),) if run.plan else ()
+
+
+def _host(run: ResolvedRun, host: HostFacts) -> tuple[HostFact, ...]:
+    found = [
+        words.measured("host_arch", host.arch, "uname(2)"),
+        words.measured("kernel_release", host.kernel_release, "uname(2)"),
+        words.measured("abi_floor", str(host.landlock.abi), "landlock_create_ruleset(2), right by right"),
+    ]
+    if run.plan:
+        boundary = run.plan.backend
+        found.append(words.asserted("platform_boundary", boundary.boundary.value, boundary.provenance.id))
+    return tuple(found)

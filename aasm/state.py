@@ -1,0 +1,149 @@
+# SPDX-FileCopyrightText: 2026 The aasm authors
+# SPDX-License-Identifier: Apache-2.0
+"""The state directory: where it is, and how its directories and files are opened so that they can be trusted.
+
+The one place that decides what is refused: a symbolic link, an owner other than ourselves, write permission for
+anybody else, the wrong kind of file. Receipts and the ledger both go through here. Knows nothing of their contents.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from typing import Mapping, NamedTuple
+
+from .errors import HostError, UsageError, system_text
+
+REMEDY = "set AASM_STATE_DIR to a directory of your own, or correct this one"
+_OPEN_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Directory(NamedTuple):
+    """An open directory that passed the checks. Whoever opened it closes `descriptor`."""
+
+    descriptor: int
+    path: str
+
+
+def state_dir(environ: Mapping[str, str], home: str) -> str:
+    """Return the path of the state directory: $AASM_STATE_DIR, else $XDG_STATE_HOME/aasm, else ~/.local/state/aasm.
+
+    Looks at nothing on disk. UsageError when $AASM_STATE_DIR is not absolute; a relative $XDG_STATE_HOME is ignored,
+    as the XDG Base Directory Specification demands. HostError when no home directory is known either.
+    """
+    own, base = environ.get("AASM_STATE_DIR", ""), environ.get("XDG_STATE_HOME", "")
+    if own:
+        if not own.startswith("/") or ".." in own.split("/"):
+            raise UsageError(f"`{own}` is not an absolute path without `..`", "AASM_STATE_DIR")
+        return os.path.normpath(own)
+    if base.startswith("/"):
+        return os.path.join(base, "aasm")
+    if not home.startswith("/"):
+        raise HostError("no home directory is known", "", "set AASM_STATE_DIR")
+    return os.path.join(home, ".local", "state", "aasm")
+
+
+def open_directory(path: str) -> Directory:
+    """Return the state directory at `path`, created with 0700 where it is missing, checked; else HostError."""
+    path = os.path.abspath(path)
+    try:
+        _make(path)
+        descriptor = os.open(path, _OPEN_DIRECTORY)
+    except OSError as problem:
+        raise _refusal(problem, path, _is_link(path)) from None
+    return _checked(Directory(descriptor, path))
+
+
+def open_below(parent: Directory, name: str) -> Directory:
+    """Return the directory `name` inside `parent`, created with 0700 where it is missing, checked; else HostError."""
+    path = os.path.join(parent.path, name)
+    try:
+        if _mkdir(name, parent.descriptor):
+            os.fsync(parent.descriptor)
+        descriptor = os.open(name, _OPEN_DIRECTORY, dir_fd=parent.descriptor)
+    except OSError as problem:
+        raise _refusal(problem, path, _is_link(path)) from None
+    return _checked(Directory(descriptor, path))
+
+
+def open_file(parent: Directory, name: str, flags: int) -> int:
+    """Return a descriptor of the regular file `name` inside `parent`, created with 0600, checked; else HostError."""
+    path = os.path.join(parent.path, name)
+    flags |= os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+    try:
+        descriptor = os.open(name, flags, 0o600, dir_fd=parent.descriptor)
+    except OSError as problem:
+        raise _refusal(problem, path, problem.errno == errno.ELOOP) from None
+    status = os.fstat(descriptor)
+    fault = _fault(status) if stat.S_ISREG(status.st_mode) else "is not a regular file"
+    if fault:
+        os.close(descriptor)
+        raise HostError(fault, path, REMEDY)
+    return descriptor
+
+
+def host_error(problem: OSError, path: str) -> HostError:
+    """Return the HostError that says what the system refused about `path`, and what to do."""
+    full = problem.errno in (errno.ENOSPC, errno.EDQUOT)
+    first = "free some space there" if full else "correct it"
+    return HostError(system_text(problem), path, f"{first}, or choose another place (AASM_STATE_DIR, --receipt)")
+
+
+def _make(path: str) -> None:
+    """Create what is missing of `path`. Its ancestors too get 0700: nobody else has business in a state directory."""
+    missing = []
+    while not os.path.lexists(path):
+        missing.append(path)
+        path = os.path.dirname(path)
+    for each in reversed(missing):
+        _mkdir(each)
+
+
+def _mkdir(name: str, parent: int | None = None) -> bool:
+    try:
+        os.mkdir(name, 0o700, dir_fd=parent)
+    except FileExistsError:
+        return False
+    return True
+
+
+def _is_link(path: str) -> bool:
+    return os.path.islink(path)
+
+
+def _refusal(problem: OSError, path: str, is_link: bool) -> HostError:
+    if is_link:
+        return HostError("is a symbolic link, which could lead anywhere tomorrow", path, REMEDY)
+    return host_error(problem, path)
+
+
+def _checked(directory: Directory) -> Directory:
+    fault = _fault(os.fstat(directory.descriptor))
+    if fault:
+        os.close(directory.descriptor)
+        raise HostError(fault, directory.path, REMEDY)
+    return directory
+
+
+def _fault(status: os.stat_result) -> str:
+    if status.st_uid != os.geteuid():
+        return f"belongs to the user {status.st_uid}, not to the user {os.geteuid()} who runs this"
+    if status.st_mode & 0o022:
+        return f"can be written by others (mode {stat.S_IMODE(status.st_mode):04o})"
+    return ""
+
+
+CANARY = "canary"
+
+
+def open_canary(path: str) -> None:
+    """Let the canary file exist in the state directory `path`: what a boundary must refuse is tried on it.
+
+    No write grant ever covers the state directory, so the file is out of reach of every confined program.
+    """
+    directory = open_directory(path)
+    try:
+        os.close(open_file(directory, CANARY, os.O_RDWR))
+    finally:
+        os.close(directory.descriptor)

@@ -1,0 +1,222 @@
+# SPDX-FileCopyrightText: 2026 The aasm authors
+# SPDX-License-Identifier: Apache-2.0
+"""The event loop of one run: one child, its signals, its ceiling on time, and what it leaves behind.
+
+Signals arrive as events (they are blocked and read from a descriptor), so nothing runs in a handler and the
+one place below decides what each of them does.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import select
+import signal
+import time
+from typing import Callable
+
+from .._sys import process
+from ..model.record import Ending, Event, RunRecord
+from . import tree
+from .spawn import Launcher
+from .terminal import Terminal
+
+# Forwarded as they come. TERM also starts the grace period; a second one ends the run at once.
+FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGCONT, signal.SIGWINCH)
+# The terminal sends these to the whole foreground group, so the program has them already.
+FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP)
+HANDLED = (*FORWARDED, *FROM_TERMINAL, signal.SIGCHLD, signal.SIGTTIN, signal.SIGTTOU)
+
+GRACE_SECONDS = 5.0  # after SIGTERM, and after the wall-clock ceiling, before the tree is killed
+STOPPED_BY_TERMINAL = (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
+
+
+class Supervisor:
+    """Supervises one child process until it and everything below it has ended."""
+
+    def __init__(self, pid: int, signals: int, bystanders: frozenset[int], confined: bool) -> None:
+        """`signals` is a signal descriptor for HANDLED; `bystanders` are children that are not ours to end."""
+        self.pid, self.signals, self.bystanders, self.confined = pid, signals, bystanders, confined
+        self.terminal = Terminal()
+        self.launcher: Launcher | None = None
+        self.name = b""
+        self.listener: Callable[[Event], None] = lambda event: None
+        self._outgoing = memoryview(b"")
+        self._deadline: float | None = None  # the wall-clock ceiling
+        self._kill_at: float | None = None  # the end of a grace period
+        self._too_long = False
+        self._forwarded: int | None = None
+        self._status: int | None = None
+        self.never_replaced = False  # the child still bore the launcher's name when it ended
+
+    def send(self, launcher: Launcher, order: bytes, name: bytes) -> None:
+        """Have the order written to the launcher from inside the loop, so that a stopped one cannot stop us."""
+        launcher.channel.setblocking(False)
+        self.launcher, self.name, self._outgoing = launcher, name, memoryview(order)
+
+    def run(self, wall_clock: int | None) -> RunRecord:
+        """Wait until the child has ended, end what it left behind, and return what was seen."""
+        started = int(time.time())
+        if wall_clock is not None:
+            self._deadline = time.monotonic() + wall_clock
+        self.listener(Event("started", self.pid))
+        while self._status is None:
+            self._wait()
+        survivors = tree.end(self.bystanders) if self.confined else 0
+        self.terminal.reclaim(restore_modes=os.WIFSIGNALED(self._status))
+        self.listener(Event("survivors", survivors))
+        return self._record(started, survivors)
+
+    # --- waiting -------------------------------------------------------------------------------
+
+    def _wait(self) -> None:
+        poll = select.poll()
+        poll.register(self.signals, select.POLLIN)
+        if self.launcher is not None:
+            wants = select.POLLIN | (select.POLLOUT if self._outgoing else 0)
+            poll.register(self.launcher.channel.fileno(), wants)
+        for descriptor, events in poll.poll(self._timeout()):
+            if descriptor == self.signals:
+                self._signals()
+            elif events & select.POLLOUT and self._outgoing:
+                self._write()
+            else:
+                self._channel_ended()
+        self._clocks()
+
+    def _timeout(self) -> int | None:
+        times = [at for at in (self._deadline, self._kill_at) if at is not None]
+        return max(0, int((min(times) - time.monotonic()) * 1000) + 1) if times else None
+
+    def _write(self) -> None:
+        assert self.launcher is not None
+        try:
+            sent = self.launcher.channel.send(self._outgoing)
+        except BlockingIOError:
+            return
+        except OSError:  # the launcher is gone; its end says the rest
+            sent = len(self._outgoing)
+        self._outgoing = self._outgoing[sent:]
+
+    def _channel_ended(self) -> None:
+        # the close-on-exec descriptor ended: the launcher was replaced by the program, or is gone
+        assert self.launcher is not None
+        self.launcher.channel.close()
+        self.launcher = None
+
+    def _clocks(self) -> None:
+        now = time.monotonic()
+        if self._deadline is not None and now >= self._deadline:
+            self._deadline, self._too_long = None, True
+            self.listener(Event("wall_clock"))
+            self._ask_to_end()
+        if self._kill_at is not None and now >= self._kill_at:
+            self._kill_at = now + 0.05
+            self._kill_all()
+
+    # --- signals -------------------------------------------------------------------------------
+
+    def _signals(self) -> None:
+        for event in process.read_signals(self.signals):
+            if event.number == signal.SIGCHLD:
+                self._children()
+            else:
+                self._forward(event)
+
+    def _forward(self, event: process.SignalEvent) -> None:
+        number = event.number
+        if number in (signal.SIGTTIN, signal.SIGTTOU) or event.from_kernel:
+            return  # ours alone, or sent to the whole group already
+        self.listener(Event("signal", number))
+        process.send_signal(self.pid, number)
+        if number == signal.SIGCONT:
+            self.terminal.resume()
+        elif number == signal.SIGTERM:
+            self._terminate()
+
+    def _terminate(self) -> None:
+        if self._forwarded is not None:
+            self._kill_all()
+        self._forwarded = int(signal.SIGTERM)
+        self._ask_to_end()
+
+    def _ask_to_end(self) -> None:
+        process.send_signal(self.pid, signal.SIGTERM)
+        process.send_signal(self.pid, signal.SIGCONT)
+        self._kill_at = time.monotonic() + GRACE_SECONDS
+
+    def _kill_all(self) -> None:
+        process.send_signal(self.pid, signal.SIGKILL)
+        if self.confined:
+            for pid in process.descendants(self.bystanders):
+                process.send_signal(pid, signal.SIGKILL)
+
+    # --- children ------------------------------------------------------------------------------
+
+    def _children(self) -> None:
+        self._stops()
+        while True:
+            try:
+                ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            except ChildProcessError:
+                return
+            if ended is None:
+                return
+            if ended.si_pid == self.pid:
+                self._look_before_reaping()
+            _, status = os.waitpid(ended.si_pid, 0)
+            if ended.si_pid == self.pid:
+                self._status = status
+
+    def _look_before_reaping(self) -> None:
+        # A launcher that is killed between its seal and exec would look like a killed program: only its name, which
+        # exec replaces, tells them apart, and only until it is reaped.
+        found = process.stat_of(self.pid)
+        self.never_replaced = bool(self.name) and found is not None and found.name == self.name
+
+    def _stops(self) -> None:
+        while True:
+            try:
+                changed = os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WCONTINUED | os.WNOHANG)
+            except ChildProcessError:
+                return
+            if changed is None:
+                return
+            if changed.si_code == os.CLD_STOPPED:
+                self._stopped(changed.si_status)
+            else:
+                self.listener(Event("continued"))
+
+    def _stopped(self, number: int) -> None:
+        self.listener(Event("stopped", number))
+        if number in STOPPED_BY_TERMINAL and self.terminal.can_stop():
+            self.terminal.note_stop()
+            os.kill(os.getpid(), signal.SIGSTOP)
+            self.terminal.resume()
+            process.send_signal(self.pid, signal.SIGCONT)
+
+    # --- the record ----------------------------------------------------------------------------
+
+    def _record(self, started: int, survivors: int) -> RunRecord:
+        status = self._status or 0
+        ended_by = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
+        code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else None
+        ending = Ending.WALL_CLOCK if self._too_long else Ending.KILLED if ended_by is not None else Ending.EXITED
+        return RunRecord(
+            ending, code, ended_by, 0, "", 0, False, {}, started, int(time.time()), self._forwarded, survivors
+        )
+
+
+def judged(record: RunRecord, launcher: Launcher, supervisor: Supervisor) -> RunRecord:
+    """Return the record with what the status page says: only a sealed launcher that was replaced ran the program."""
+    stage, failure, rule, sealed, exec_errno, canaries = launcher.page.read()
+    record = record._replace(stage=stage, rule=rule, sealed=sealed, canaries=canaries)
+    if not sealed:
+        return record._replace(ending=Ending.SETUP_FAILED, code=None, error=failure)
+    if exec_errno:
+        missing = exec_errno in (errno.ENOENT, errno.ENOTDIR)
+        ending = Ending.NOT_FOUND if missing else Ending.NOT_EXECUTABLE
+        return record._replace(ending=ending, code=None, error=exec_errno)
+    if supervisor.never_replaced:
+        return record._replace(ending=Ending.NOT_STARTED, code=None)
+    return record
