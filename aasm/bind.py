@@ -113,7 +113,7 @@ def bind(
     scratch: str,
     mode: str,
 ) -> ResolvedRun:
-    """Return the resolved run. `scratch` is the private directory, which a preview has only by name."""
+    """Return the resolved run. `scratch` is the private directory: a preview has it only by name, "" is none."""
     place = working_dir(request, around)
     plan = chosen[1] if chosen else None
     grants = _grants(request, around, stated, chosen[0], scratch) if chosen else ()
@@ -150,7 +150,8 @@ def _environment(
 ) -> environment.Environment:
     if not confined:
         return environment.untouched(around.environ, request.env)
-    return environment.replaced(around.environ, request.env, private.variables(scratch, real_home))
+    own = private.variables(scratch, real_home) if scratch else {b"HOME": os.fsencode(real_home or "/")}
+    return environment.replaced(around.environ, request.env, own)
 
 
 def _real_home(request: Request, around: Surroundings, grants: tuple[Grant, ...]) -> str | None:
@@ -177,6 +178,8 @@ def _grants(
 def _own(stated: Stated, backend: Backend, scratch: str) -> tuple[Grant, ...]:
     denied = stated.lowered.denied if stated.lowered else frozenset()
     read, write = Domain.FILESYSTEM_READ not in denied, Domain.FILESYSTEM_WRITE not in denied
+    if not scratch:
+        return backend.own_grants()
     try:
         found = os.stat(scratch)
         place = Grant(scratch, found.st_dev, found.st_ino, found.st_mode, read, write, "private directory")
@@ -193,9 +196,13 @@ def _trusted(request: Request, around: Surroundings, stated: Stated) -> list[Tru
         Trusted(os.path.join(root, package), "the code of aasm itself", True),
         Trusted(sys.executable, "the Python interpreter", True),
     ]
+    folders = (os.path.join(around.home, ".aasm") if around.home else "", "/etc/aasm")
+    trusted += [Trusted(folder, "a place where policies are looked for", True) for folder in folders if folder]
     trusted += [Trusted(entry, "an entry of sys.path", entry != root) for entry in _import_path()]
     prefixes = dict.fromkeys((sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix))
     trusted += [Trusted(prefix, "the Python installation", False) for prefix in prefixes]
+    if request.receipt is not None:
+        trusted.append(Trusted(os.path.join(around.cwd, request.receipt), "the receipt (--receipt)", False))
     if stated.policy_file:
         trusted.append(Trusted(stated.policy_file, "the policy in use", True))
     if request.imports_cwd:

@@ -37,6 +37,9 @@ def _signal_name(number: int) -> str:
 
 def _setup(run: ResolvedRun, record: RunRecord) -> str:
     what = f"the boundary could not be set up: step {record.stage}"
+    breached = [name for name, result in record.canaries.items() if result == "breached"]
+    if breached:
+        return f"the boundary does not hold here: its canary {breached[0]} was not refused; nothing was executed"
     if record.stage == "landlock" and record.error == errno.ESTALE:
         return f"{what}: a granted path was replaced after it was checked; nothing was executed; run it again"
     if record.error:

@@ -264,7 +264,8 @@ def _explain(launch: Launch, problem: BaseException) -> None:
     if not launch.channel:  # run by hand: nobody else reads the page
         stage, _, index, _, _, _ = launch.page.read()
         where = f"rule {index}: " if stage == "landlock" else ""
-        os.write(2, f"error: launcher: {stage}: {where}{problem}; nothing was executed\n".encode())
+        reason = getattr(problem, "strerror", None) or problem
+        os.write(2, f"error: launcher: {stage}: {where}{reason}; nothing was executed\n".encode())
 
 
 HELP = """\

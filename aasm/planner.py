@@ -36,7 +36,7 @@ from .model.requirements import (
 def negotiate(
     found: BackendCapabilities, requirements: tuple[Requirement, ...], floor: tuple[str, ...] = ()
 ) -> EnforcementPlan | Refusal:
-    """Return the plan in which `found`, already narrowed, meets the requirements; else the refusal that lists all unmet."""
+    """Return the plan in which `found`, already narrowed, meets all requirements, or the refusal with those unmet."""
     if found.unavailable:
         lacking = Shortfall(None, RefusalReason.BACKEND_UNAVAILABLE, found.unavailable)
         return Refusal(RefusalKind.SELECTION, found.unavailable, (lacking,))

@@ -64,10 +64,13 @@ def resolve(request: Request, around: Surroundings, identity: Identity, scratch:
     return Resolution(run, chosen[0] if chosen else None, host)
 
 
-def preview(request: Request, identity: Identity) -> Resolution:
-    """Return what a launch would be, without changing anything on this host."""
+def preview(request: Request, identity: Identity, by_hand: bool) -> Resolution:
+    """Return what a launch would be, without changing anything on this host.
+
+    A launch that is carried out `by_hand` has no private directory: nobody would make and remove it.
+    """
     around = surroundings()
-    scratch = os.path.join(private.parent(around.variable("TMPDIR")), "aasm-dry-run")
+    scratch = "" if by_hand else os.path.join(private.parent(around.variable("TMPDIR")), "aasm-dry-run")
     return resolve(request, around, identity, scratch)
 
 
@@ -76,14 +79,15 @@ def launch(request: Request, begun: Begun, say: Say, listen: Callable[[Event], N
     identity = new_identity(request.agent_id, request.team_id, (), dry_run=False)
     try:
         around = surroundings()
-        held = _Held(request, around, identity, say)
-    except AasmError:
+        return _launch(_Held(request, around, identity, say), begun, listen)
+    finally:
         begun.discard()
-        raise
+
+
+def _launch(held: _Held, begun: Begun, listen: Callable[[Event], None]) -> Result:
     try:
         return held.launch(begun, listen)
     except AasmError as problem:
-        begun.discard()
         held.refused(problem)
         raise
     finally:

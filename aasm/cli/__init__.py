@@ -8,7 +8,7 @@ import os
 import sys
 
 from .. import __version__
-from ..errors import OK, USAGE, AasmError, UsageError
+from ..errors import OK, REFUSED, AasmError, UsageError, one_line
 
 USAGE_TEXT = """\
 usage: aasm run exec [OPTIONS] -- PROGRAM [ARGS...]
@@ -36,6 +36,9 @@ def main(args: list[str], imports_cwd: bool = False) -> int:
     except BrokenPipeError:
         _silence_stdout()
         return OK
+    except Exception as problem:  # noqa: BLE001 - a traceback reaching a user is a defect of its own
+        complain(f"internal: {type(problem).__name__}: {one_line(str(problem))}; this is a defect of aasm: report it")
+        return REFUSED
 
 
 def main_script() -> int:
@@ -110,5 +113,3 @@ def _ensure_descriptors() -> None:
 def _silence_stdout() -> None:
     os.dup2(os.open("/dev/null", os.O_WRONLY), 1)  # or the interpreter would complain again while it ends
 
-
-__all__ = ["USAGE", "complain", "main", "main_script", "note", "say"]

@@ -25,6 +25,13 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(message, remedy=f"see `{self.prog} --help`")
 
 
+class _Formatter(argparse.HelpFormatter):
+    """One width everywhere; without a width argparse imports shutil, and with it five compression modules."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=110, max_help_position=34)
+
+
 def parser() -> Parser:
     """Return the parser of everything before the first `--`."""
     made = Parser(
@@ -32,6 +39,7 @@ def parser() -> Parser:
         usage="aasm run exec [OPTIONS] -- PROGRAM [ARGS...]",
         description="Launch a program inside a boundary, and leave a receipt.",
         allow_abbrev=False,
+        formatter_class=_Formatter,
     )
     _add_boundary(made)
     _add_program(made)

@@ -89,6 +89,7 @@ def _quoted(word: str) -> str:
 def _variables(run: ResolvedRun) -> list[str]:
     lines = ["", "--- environment ---"]
     for entry in run.environment.entries:
-        value = "***MASKED***" if looks_like_authority(entry.name) else os.fsdecode(entry.value)
+        given = entry.origin == "--env"  # what the operator passes on may be anything, whatever its name
+        value = "***MASKED***" if given or looks_like_authority(entry.name) else os.fsdecode(entry.value)
         lines.append(f"{os.fsdecode(entry.name)}={value}  ({entry.origin})")
     return lines

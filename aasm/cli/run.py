@@ -123,7 +123,7 @@ def _preview(
     request = _request(options, program, env, imports_cwd)
     identity = new_identity(request.agent_id, request.team_id, (), dry_run=True)
     try:
-        found = run.preview(request, identity)
+        found = run.preview(request, identity, options.show_order)
     except AasmError as problem:
         if problem.exit_code != REFUSED or options.show_order:
             raise

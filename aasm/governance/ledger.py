@@ -191,7 +191,7 @@ def _read_tail(file: int, size: int, path: str) -> _Tail:
     lines = [line + b"\n" for line in whole.split(b"\n")] if newline else []
     if start:
         lines = lines[1:]  # its beginning may lie before the window
-    if len(torn) > _MAX_TORN:
+    if len(torn) > _MAX_TORN or (start and len(lines) < 2):  # no tail that any append could have left
         raise _broken(path)
     if not lines:
         return _Tail(0, None, torn)

@@ -27,11 +27,6 @@ class Grant(NamedTuple):
         """Say whether the grant covers a tree."""
         return stat.S_ISDIR(self.mode)
 
-    @property
-    def is_device(self) -> bool:
-        """Say whether the object is a device node, on which ioctl is a right of its own."""
-        return stat.S_ISCHR(self.mode) or stat.S_ISBLK(self.mode)
-
 
 def beneath(path: str, top: str) -> bool:
     """Say whether `path` is `top` or lies below it, by whole components. Both absolute and normalised."""

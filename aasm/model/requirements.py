@@ -123,6 +123,14 @@ class EvidenceMinimum(NamedTuple):
     full_support: bool = False
 
 
+class AuthorityState(Enum):
+    """On what a requirement's domain rests. Without leases every run rests on the residual of the operator's own."""
+
+    DENIED = "denied"
+    LEASED = "leased"
+    COMPATIBILITY_RESIDUAL = "compatibility_residual"
+
+
 class Lease(NamedTuple):
     """A capability lease that a run was given. None is issued by this release."""
 

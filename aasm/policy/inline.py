@@ -87,6 +87,7 @@ class Line:
     def nothing(self, at: int) -> bool:
         """Return whether only blanks and a comment follow from `at`, a position behind a colon or a dash."""
         after = self.skip(at)
+        self.no_tab(after, after + 1)
         if self.text[after : after + 1] not in ("", "#"):
             return False
         self.no_tab(after, len(self.text))
@@ -234,7 +235,7 @@ class Line:
                 self.fail(colon, *_NO_BLANK_AFTER_COLON)
             self.fail(at, "a key in { } without a colon and a value", "write {key: value}")
         if self.text[end + 1 : end + 2] != " ":
-            self.no_tab(end, end + 2)
+            self._open(start, end + 1)
             self.fail(end, *_NO_BLANK_AFTER_COLON)
         return self._checked_key(key, at, end), end + 1
 
@@ -250,7 +251,8 @@ class Line:
 
     def _flow_plain_end(self, start: int, at: int) -> int:
         text = self.text
-        self._open(start, at)
+        if text[at : at + 1] in ("", "#", "\t"):
+            self._open(start, at)
         found = _FLOW_END.search(text, at)
         end = found.start() if found else len(text)
         if text[end : end + 1] == "?" and end > at:

@@ -47,6 +47,10 @@ _SYSTEM = (
     "/etc/localtime",
     "/etc/timezone",
     "/etc/os-release",
+    "/etc/lsb-release",
+    "/etc/debian_version",  # pip ends with a traceback when it exists and cannot be read
+    "/etc/redhat-release",
+    "/etc/alpine-release",
     # certificates that are trusted, and the settings of the TLS libraries
     "/etc/ssl/certs",
     "/etc/ssl/cert.pem",
@@ -70,6 +74,7 @@ _SYSTEM = (
     "/etc/pip.conf",
     "/etc/alternatives",
     "/etc/java-*",
+    "/etc/manpath.config",
     "/etc/magic",
     "/etc/magic.mime",
     "/etc/mime.types",

@@ -51,14 +51,15 @@ def resolve(text: str) -> Scalar:
     """Return the value of the plain scalar `text` (not empty, no indicator at its start), or raise Unsure."""
     if text[0] in _NUMBER_START:
         return _numeric(text)
-    if len(text) <= _LONGEST_WORD:
-        if text in _WORDS:
-            return _WORDS[text]
-        if text.lower() in _UNSURE_WORDS:
-            raise Unsure(f"{text} is a text for some readers, true, false or null for others", _word_remedy(text))
+    if len(text) > _LONGEST_WORD:
+        return text
+    if text in _WORDS:
+        return _WORDS[text]
+    if text.lower() in _UNSURE_WORDS:
+        raise Unsure(f"{text} is a text for some readers, true, false or null for others", _word_remedy(text))
     if text == "~":
         raise Unsure("~ is a text for some readers and null for others", 'write null, or "~" for the text')
-    if text in ("=", "<<"):
+    if text == "=" or text == "<<":
         raise Unsure(f"{text} has a meaning of its own for some readers", f'write "{text}" for the text')
     return text
 

@@ -15,6 +15,8 @@ from .inline import Line
 from .node import DEEP, FLATTEN, MAX_DEPTH, Members, Node, add_member
 
 _END = -1  # the indentation behind the last line
+_MARKS = ("---", "...", "%")  # at the start of a line
+Key = Tuple[Node, int]  # and the position behind its colon
 
 
 def parse(text: str, name: str) -> Node:
@@ -68,7 +70,7 @@ class _Document:
         self.line = Line(self.name, self.row + 1, raw.rstrip(" "))
         if raw[indent] == "\t":
             self.line.no_tab(indent, indent + 1)
-        if not indent and raw[0] in "-.%":
+        if not indent and raw.startswith(_MARKS):
             self.marker(raw)
         self.begun = True
 
@@ -96,28 +98,29 @@ class _Document:
         at, line = self.indent, self.line
         if _is_dash(line.text, at):
             return self.sequence(at, depth)
-        if line.key(at) is not None:
-            return self.mapping(at, depth)
+        first = line.key(at)
+        if first is not None:
+            return self.mapping(at, depth, first)
         node, end = line.value(at, depth)
         line.ends(end)
         self.advance()
         return node
 
-    def mapping(self, column: int, depth: int) -> Node:
-        """Read the map whose first key stands at `column` of the line at hand."""
+    def mapping(self, column: int, depth: int, first: Key) -> Node:
+        """Read the map whose first key was found at `column` of the line at hand."""
         self.limit(column, depth)
         members: Members = {}
         start = self.line.node(members, column)
-        while True:
+        key, at = first
+        add_member(self.name, members, key, self.member(key, at, column, depth))
+        while self.indent == column:
             key, at = self.key(column)
             add_member(self.name, members, key, self.member(key, at, column, depth))
-            if self.indent != column:
-                break
         if self.indent > column:
             self.misplaced()
         return start
 
-    def key(self, column: int) -> Tuple[Node, int]:
+    def key(self, column: int) -> Key:
         line = self.line
         if _is_dash(line.text, column):
             line.fail(column, "a list item where a key is due", "indent the list below its key")
@@ -157,8 +160,9 @@ class _Document:
             return self.block(depth + 1)
         at = line.skip(at)
         self.no_inner_dash(at)
-        if line.text[at] not in "|>" and line.key(at) is not None:
-            return self.mapping(at, depth + 1)
+        first = None if line.text[at] in "|>" else line.key(at)
+        if first is not None:
+            return self.mapping(at, depth + 1, first)
         return self.one_value(at, column, depth)
 
     def one_value(self, at: int, column: int, depth: int) -> Node:

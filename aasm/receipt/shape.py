@@ -11,9 +11,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any, Callable, Mapping, NamedTuple
 
-from ..model import domains as _domains
-from ..model import evidence as _evidence
-from ..model import report as _report
+from ..model import domains as _domains, evidence as _evidence, report as _report
 from . import facts
 
 LIMIT = 100  # of defects and of notes: a hostile receipt could have a million
@@ -50,13 +48,14 @@ class Findings:
 
 Check = Callable[[object, str, Findings], None]
 
+_SHOWN = 80  # characters; a digest has 71
 _JSON_KINDS = {dict: "an object", list: "a list", bool: "true or false", int: "a number", type(None): "null"}
 
 
 def show(value: object) -> str:
     """Return a short description of a value from a receipt that nobody vouches for."""
     if type(value) is str:
-        return f"`{value[:60]}`" + ("..." if len(value) > 60 else "")
+        return f"`{value[:_SHOWN]}`" + ("..." if len(value) > _SHOWN else "")
     return _JSON_KINDS.get(type(value), "something else")
 
 

@@ -56,9 +56,15 @@ def reserve_file(path: str) -> Reservation:
     except OSError as problem:
         remedy = "create the directory, or name another one"
         raise UsageError(f"the directory of the receipt: {system_text(problem)}", path, remedy) from None
-    if _exists(descriptor, name):
+    try:
+        if _exists(descriptor, name):
+            raise UsageError("exists already, and a receipt overwrites nothing", path, "name another file")
+    except OSError as problem:
         os.close(descriptor)
-        raise UsageError("exists already, and a receipt overwrites nothing", path, "name another file")
+        raise host_error(problem, path) from None
+    except UsageError:
+        os.close(descriptor)
+        raise
     return _hold(Directory(descriptor, folder or "."), name, False)
 
 
@@ -96,18 +102,19 @@ def abandon(reservation: Reservation) -> None:
 def _hold(directory: Directory, name: str, dated: bool) -> Reservation:
     temporary = f".aasm-{os.urandom(8).hex()}.reserved"
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    where = directory.path if dated else os.path.join(directory.path, name)
     try:
         descriptor = os.open(temporary, flags, 0o600, dir_fd=directory.descriptor)
     except OSError as problem:
         os.close(directory.descriptor)
-        raise host_error(problem, directory.path) from None
+        raise host_error(problem, where) from None
     reservation = Reservation(directory, descriptor, temporary, name, dated)
     try:
         os.fchmod(descriptor, 0o600)  # whatever the umask took away
         _allocate(descriptor)
     except OSError as problem:
         abandon(reservation)
-        raise host_error(problem, directory.path) from None
+        raise host_error(problem, where) from None
     return reservation
 
 
@@ -159,8 +166,6 @@ def _exists(folder: int, name: str) -> bool:
         os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
         return False
-    except OSError as problem:
-        raise host_error(problem, name) from None
     return True
 
 

@@ -39,6 +39,7 @@ def begin(confined: bool) -> Begun:
     bystanders = _bystanders()
     if confined:
         process.become_subreaper()
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # whoever started us may ignore it, and then no status would come
     mask = process.blocked_signals()
     signal.pthread_sigmask(signal.SIG_BLOCK, HANDLED)
     signals = process.signal_descriptor(HANDLED)

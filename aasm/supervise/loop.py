@@ -28,6 +28,7 @@ FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP)
 HANDLED = (*FORWARDED, *FROM_TERMINAL, signal.SIGCHLD, signal.SIGTTIN, signal.SIGTTOU)
 
 GRACE_SECONDS = 5.0  # after SIGTERM, and after the wall-clock ceiling, before the tree is killed
+LONGEST_WAIT_SECONDS = 3600.0  # poll(2) takes its time-out as an int of milliseconds
 STOPPED_BY_TERMINAL = (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
 
 
@@ -51,6 +52,7 @@ class Supervisor:
 
     def send(self, launcher: Launcher, order: bytes, name: bytes) -> None:
         """Have the order written to the launcher from inside the loop, so that a stopped one cannot stop us."""
+        launcher.ordered = True
         launcher.channel.setblocking(False)
         self.launcher, self.name, self._outgoing = launcher, name, memoryview(order)
 
@@ -86,7 +88,10 @@ class Supervisor:
 
     def _timeout(self) -> int | None:
         times = [at for at in (self._deadline, self._kill_at) if at is not None]
-        return max(0, int((min(times) - time.monotonic()) * 1000) + 1) if times else None
+        if not times:
+            return None
+        left = min(min(times) - time.monotonic(), LONGEST_WAIT_SECONDS)
+        return max(0, int(left * 1000) + 1)
 
     def _write(self) -> None:
         assert self.launcher is not None

@@ -29,9 +29,12 @@ class Launcher:
 
     def __init__(self, pid: int, channel: _socket.socket, page: boundary.StatusPage) -> None:
         self.pid, self.channel, self.page = pid, channel, page
+        self.ordered = False  # from then on a supervisor waits for it, and its id is not ours to signal here
 
     def end(self) -> None:
         """End a launcher that never got an order, and reap it."""
+        if self.ordered:
+            return
         self.channel.close()
         process.send_signal(self.pid, signal.SIGKILL)
         os.waitpid(self.pid, 0)

