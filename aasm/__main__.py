@@ -9,23 +9,31 @@ import sys  # built in, so nothing can stand in front of it
 
 
 def _clean_path() -> bool:
-    """Mend sys.path; return whether the interpreter had put the working directory on it."""
-    first = sys.path.pop(0) if sys.path else ""
-    if not __package__:  # a directory was run: it is the package itself, and its parent is what we import from
-        import os
+    """Take the entry that the interpreter added off sys.path; return whether it was the working directory."""
+    if __package__ and (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
+        return False  # -I or -P: there is none
+    if sys.path:
+        del sys.path[0]
+    return bool(__package__)
 
-        sys.path.insert(0, os.path.dirname(os.path.abspath(first)))
-        return False
-    if sys.flags.isolated or getattr(sys.flags, "safe_path", False):  # -I or -P: that entry is none of ours
-        sys.path.insert(0, first)
-        return False
-    return True
+
+def _adopted(directory: str) -> str:
+    """Import the package in `directory` and return its name; it finds its own modules from then on.
+
+    Its parent is on the path for this one import only: a `json` beside the package must not stand in for json.
+    """
+    import os
+
+    parent, name = os.path.split(os.path.abspath(directory))
+    sys.path.insert(0, parent)
+    __import__(name)
+    del sys.path[0]
+    return name
 
 
 if __name__ == "__main__":
+    directory = sys.path[0] if sys.path else ""
     imports_cwd = _clean_path()
-    if __package__:
-        from .cli import main
-    else:
-        main = __import__(f"{__file__.replace(chr(92), '/').split('/')[-2]}.cli", fromlist=["main"]).main
+    package = __package__ or _adopted(directory)  # without a package, the directory itself was run
+    main = __import__(f"{package}.cli", fromlist=["main"]).main
     raise SystemExit(main(sys.argv[1:], imports_cwd))

@@ -198,7 +198,7 @@ def _trusted(request: Request, around: Surroundings, stated: Stated) -> list[Tru
     ]
     folders = (os.path.join(around.home, ".aasm") if around.home else "", "/etc/aasm")
     trusted += [Trusted(folder, "a place where policies are looked for", True) for folder in folders if folder]
-    trusted += [Trusted(entry, "an entry of sys.path", entry != root) for entry in _import_path()]
+    trusted += [Trusted(entry, "an entry of sys.path", True) for entry in _import_path()]
     prefixes = dict.fromkeys((sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix))
     trusted += [Trusted(prefix, "the Python installation", False) for prefix in prefixes]
     if request.receipt is not None:
@@ -207,7 +207,7 @@ def _trusted(request: Request, around: Surroundings, stated: Stated) -> list[Tru
         trusted.append(Trusted(stated.policy_file, "the policy in use", True))
     if request.imports_cwd:
         what = "what `python -m` imports from the working directory; start it with -I or as the installed script"
-        trusted.append(Trusted(around.cwd, what, False))
+        trusted.append(Trusted(around.cwd, what, True))
     return trusted
 
 

@@ -13,15 +13,15 @@ from .model.record import Ending, RunRecord
 from .model.resolved import ResolvedRun
 
 
-def not_run(run: ResolvedRun, record: RunRecord) -> str:
-    """Return the line for a run whose program was never executed."""
+def not_run(run: ResolvedRun, rule_paths: tuple[str, ...], record: RunRecord) -> str:
+    """Return the line for a run whose program was never executed; `rule_paths` are what the order's rules name."""
     if record.ending is Ending.NOT_FOUND:
         return _not_found(run)
     if record.ending is Ending.NOT_EXECUTABLE:
         return _not_executable(run, record)
     if record.ending is Ending.NOT_STARTED:
         return f"the launcher was ended{_by(record)} after the boundary stood and before {run.spec.program} ran"
-    return _setup(run, record)
+    return _setup(rule_paths, record)
 
 
 def _by(record: RunRecord) -> str:
@@ -35,16 +35,24 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def _setup(run: ResolvedRun, record: RunRecord) -> str:
+def _setup(rule_paths: tuple[str, ...], record: RunRecord) -> str:
     what = f"the boundary could not be set up: step {record.stage}"
     breached = [name for name, result in record.canaries.items() if result == "breached"]
     if breached:
         return f"the boundary does not hold here: its canary {breached[0]} was not refused; nothing was executed"
-    if record.stage == "landlock" and record.error == errno.ESTALE:
-        return f"{what}: a granted path was replaced after it was checked; nothing was executed; run it again"
+    if record.stage == "landlock" and record.error and record.rule < len(rule_paths):
+        return f"{what}: {rule_paths[record.rule]}: {_rule_problem(record.error)}; nothing was executed"
     if record.error:
         return f"{what}: {os.strerror(record.error)}; nothing was executed"
     return f"{what}: the launcher was ended{_by(record)}; nothing was executed"
+
+
+def _rule_problem(error: int) -> str:
+    if error == errno.ESTALE:
+        return "it was replaced after it was checked; run it again"
+    if error == errno.EACCES and os.geteuid() == 0:
+        return "it lies in a directory of another user, which root without capabilities cannot enter; run as that user"
+    return os.strerror(error)
 
 
 def _not_found(run: ResolvedRun) -> str:

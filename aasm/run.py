@@ -116,7 +116,7 @@ class _Held:
         spec = _prepare(found, begun)
         record = _run(found.run, spec, begun, listen)
         if not record.program_ran:
-            return self._not_started(found.run, record)
+            return self._not_started(found.run, spec, record)
         return self._ended(found, spec, record)
 
     def _reserve(self, run: ResolvedRun) -> None:
@@ -125,8 +125,8 @@ class _Held:
         elif run.plan is not None:
             self.reservation = store.reserve(self.around.state, self.identity.session_id)
 
-    def _not_started(self, run: ResolvedRun, record: RunRecord) -> Result:
-        text = not_run(run, record)
+    def _not_started(self, run: ResolvedRun, spec: SpawnSpec | None, record: RunRecord) -> Result:
+        text = not_run(run, spec.rule_paths if spec else (), record)
         self._note_in_ledger(lambda session: session.not_started(record.ending.value))
         self.say("error", text)
         codes = {Ending.NOT_FOUND: NOT_FOUND, Ending.NOT_EXECUTABLE: CANNOT_EXECUTE}
@@ -138,7 +138,7 @@ class _Held:
         if record.survivors:
             self.say("warning", f"{record.survivors} process(es) were left over when the program ended, and were ended")
         digest, path = self._write(found, spec, record)
-        self._note_in_ledger(lambda session: session.ended(code, record.ending.value, digest))
+        self._note_in_ledger(lambda session: session.ended(record.code, record.ending.value, digest))
         return Result(code, "program", record.ending.value, record.signal, self.identity.session_id, path)
 
     def _write(self, found: Resolution, spec: SpawnSpec | None, record: RunRecord) -> tuple[str | None, str | None]:
@@ -147,18 +147,21 @@ class _Held:
             return None, None
         try:
             evidence = evidence_stage.collect(found.run, spec, record)
-            made = build.make(receipt_facts(found.run, spec, record, evidence, found.host), int(time.time()))
+            now = int(time.time())
+            made = build.make(receipt_facts(found.run, spec, record, evidence, found.host, now), now)
             reservation, self.reservation = self.reservation, None
-            path = store.write(reservation, made.data, record.started_at)
+            path = store.write(reservation, made.data, now)
         except AasmError as problem:
-            self.say("warning", f"no receipt was written: {problem}")
-            text = f"no receipt was written: {problem}"
-            self._note_in_ledger(lambda session: session.note(text))
+            self._complain(f"no receipt was written: {problem}")
             return None, None
         for defect in made.defects:
-            self.say("warning", f"the receipt breaks its own rule {defect.rule}; please report this")
+            self._complain(f"the receipt breaks its own rule {defect.rule}; this is a defect of aasm: report it")
         self.say("note", f"aasm: receipt: {path}")
         return made.digest, path
+
+    def _complain(self, text: str) -> None:
+        self.say("warning", text)
+        self._note_in_ledger(lambda session: session.note(text))
 
     def _note_in_ledger(self, note: Callable[[Session], None]) -> None:
         try:

@@ -16,11 +16,16 @@ from .receipt.facts import Considered, HostFact, PolicyFacts, ReceiptFacts
 
 
 def receipt_facts(
-    run: ResolvedRun, spec: SpawnSpec | None, record: RunRecord, evidence: EnforcementEvidence, host: HostFacts
+    run: ResolvedRun,
+    spec: SpawnSpec | None,
+    record: RunRecord,
+    evidence: EnforcementEvidence,
+    host: HostFacts,
+    now: int,
 ) -> ReceiptFacts:
-    """Return everything that the receipt of this run is built from."""
+    """Return everything that the receipt of this run is built from. `now` is the time in seconds since the epoch."""
     return ReceiptFacts(
-        recorded_at=record.started_at,
+        recorded_at=now,
         release=__version__,
         source_revision=None,
         policy=PolicyFacts(run.policy.digest or None, run.policy.source, run.policy.state),

@@ -27,6 +27,11 @@ SELECTION = {"process": "default", "auto": "automatic", "none": "default"}
 
 def state_policy(request: Request, around: Surroundings, workdir: str) -> Stated:
     """Return what the policy of this run states. RefusalError when there is none that can be used."""
+    if around.variable("AA_GATEWAY_ENDPOINT"):
+        raise RefusalError(
+            "refusing to launch unregistered: AA_GATEWAY_ENDPOINT names a gateway and this release speaks to none; "
+            "unset it to register in the local ledger"
+        )
     if request.read or request.write or request.system:
         policy = _inline(request, around)
         return _stated(policy, locate.judge(policy), around, workdir)

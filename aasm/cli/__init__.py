@@ -5,10 +5,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 
 from .. import __version__
-from ..errors import OK, REFUSED, AasmError, UsageError, one_line
+from ..errors import OK, REFUSED, AasmError, HostError, UsageError, one_line, system_text
 
 USAGE_TEXT = """\
 usage: aasm run exec [OPTIONS] -- PROGRAM [ARGS...]
@@ -28,14 +29,13 @@ def main(args: list[str], imports_cwd: bool = False) -> int:
     `imports_cwd` says that this interpreter was started so that it would import from the working directory.
     """
     _ensure_descriptors()
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # an interrupt ends us without a traceback
     try:
         return _dispatch(args, imports_cwd)
     except AasmError as problem:
         complain(str(problem))
         return problem.exit_code
-    except BrokenPipeError:
-        _silence_stdout()
-        return OK
     except Exception as problem:  # noqa: BLE001 - a traceback reaching a user is a defect of its own
         complain(f"internal: {type(problem).__name__}: {one_line(str(problem))}; this is a defect of aasm: report it")
         return REFUSED
@@ -82,10 +82,19 @@ def _what(args: list[str]) -> str:
 
 
 def say(text: str) -> None:
-    """Write a line to standard output."""
-    if sys.stdout is not None:
-        sys.stdout.write(text + "\n")
-        sys.stdout.flush()
+    """Write a line to standard output. HostError when it cannot be written, but for a reader that has left."""
+    put((text + "\n").encode("utf-8", "surrogateescape"))
+
+
+def put(data: bytes) -> None:
+    """Write bytes to standard output, whole; see `say`."""
+    try:
+        while data:
+            data = data[os.write(1, data) :]
+    except BrokenPipeError:
+        return
+    except OSError as problem:
+        raise HostError(system_text(problem), "standard output", "redirect it to a place with room") from None
 
 
 def complain(text: str, kind: str = "error") -> None:
@@ -108,8 +117,4 @@ def _ensure_descriptors() -> None:
         os.set_inheritable(descriptor, True)
         descriptor = os.dup(descriptor)
     os.close(descriptor)
-
-
-def _silence_stdout() -> None:
-    os.dup2(os.open("/dev/null", os.O_WRONLY), 1)  # or the interpreter would complain again while it ends
 

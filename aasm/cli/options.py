@@ -10,15 +10,20 @@ from typing import NoReturn
 
 from ..errors import UsageError
 from ..model import environment
+from . import say
 
 ISOLATION = ("none", "auto", "process")
 HOMES = ("private", "real")
-REPORTS = ("auto", "always", "never")
+REPORTS = ("auto", "never")
 LARGEST = 2**53 - 1  # a receipt carries the number
 
 
 class Parser(argparse.ArgumentParser):
     """argparse with whole option names only, and errors that go the way of all others."""
+
+    def _print_message(self, message: str, file: object = None) -> None:
+        """Print help the way of all other output, so that a full disk is one error line."""
+        say(message.rstrip("\n"))
 
     def error(self, message: str) -> NoReturn:
         """Raise UsageError instead of printing and leaving."""
@@ -50,7 +55,7 @@ def parser() -> Parser:
 def _add_boundary(made: Parser) -> None:
     group = made.add_argument_group("boundary")
     group.add_argument("--isolation", choices=ISOLATION, default="none", action=Once,
-                       help="the boundary that is required; process and auto never fall back to none (default)")
+                       help="the boundary that is required; process and auto never fall back to none (default: none)")
     group.add_argument("--policy", metavar="FILE", action=Once,
                        help="the policy; exclusive of every other place a policy is looked for")
     group.add_argument("--read", metavar="PATH", action="append", default=[],

@@ -11,6 +11,7 @@ from .._sys import process
 from ..backends.base import LaunchFacts
 from ..errors import UsageError, one_line
 from ..model.environment import looks_like_authority
+from ..model.grants import covers
 from ..model.report import IsolationReport, ReportStage
 from ..model.requirements import Identity
 from ..model.resolved import ResolvedRun
@@ -23,7 +24,8 @@ def render(found: Resolution) -> str:
     """Return every section of the preview."""
     run = found.run
     report = evidence.report(run, evidence.planned(run), ReportStage.PRE_LAUNCH)
-    lines = [*_ids(run.identity), *_policy(run), *_isolation(report), *_grants(run), *_command(run), *_variables(run)]
+    lines = [*_ids(run.identity), *_policy(run), *_isolation(report, _limits(run)), *_grants(run)]
+    lines += [*_command(run), *_variables(run)]
     return "\n".join(one_line(line) for line in lines)
 
 
@@ -57,7 +59,7 @@ def _policy(run: ResolvedRun) -> list[str]:
     return lines + [f"not acted on: {item}" for item in policy.unmapped]
 
 
-def _isolation(report: IsolationReport) -> list[str]:
+def _isolation(report: IsolationReport, limits: list[str]) -> list[str]:
     lines = ["", "--- execution isolation ---", f"posture: {POSTURES[report.posture.value]}"]
     lines += [f"detail:  {report.posture_detail}", f"requirements: {report.requirement_count}"]
     if report.backend is not None:
@@ -65,7 +67,20 @@ def _isolation(report: IsolationReport) -> list[str]:
         lines.append(f"backend: {came.id} {came.version} ({came.license}), chosen: {report.selection_mode}")
     for line in report.domains:
         lines.append(f"  {line.domain.value:22} {line.requested.value:22} {line.state.value:13} {line.claim.value}")
+    lines += [f"limit:   {item}" for item in limits]
     return lines + [f"floor:   {item}" for item in report.floor]
+
+
+PROC = "while /proc is granted, command lines and states of other processes of this user are visible"
+
+
+def _limits(run: ResolvedRun) -> list[str]:
+    """Return what the backend does not hold within the domains that are required of it."""
+    if run.plan is None:
+        return []
+    reports = [run.plan.backend.report_for(outcome.requirement.domain) for outcome in run.plan.outcomes]
+    lines = [f"{item.domain.value}: {text}" for item in reports if item for text in item.limitations]
+    return lines + ([PROC] if covers(run.grants, "/proc", write=False) else [])
 
 
 def _grants(run: ResolvedRun) -> list[str]:

@@ -5,11 +5,10 @@
 from __future__ import annotations
 
 import os
-import sys
 from typing import TYPE_CHECKING
 
 from ..errors import OK, REFUSED, AasmError
-from . import complain, note, say
+from . import complain, note, put, say
 from .options import check, parser, split, variables
 
 if TYPE_CHECKING:
@@ -132,8 +131,7 @@ def _preview(
         say(preview.refused(identity, str(problem)))
         return OK
     if options.show_order:
-        sys.stdout.buffer.write(preview.order(found))
-        sys.stdout.flush()
+        put(preview.order(found))
     else:
         say(preview.render(found))
     return OK

@@ -59,7 +59,7 @@ def replaced(
     """
     layers: dict[bytes, Entry] = {}
     for name, value in inherited.items():
-        if _travels(name):
+        if name and _travels(name):
             layers[name] = Entry(name, value, "inherited")
     layers.update({name: Entry(name, value, "private") for name, value in private.items()})
     for name, given in delegated.items():
@@ -74,7 +74,8 @@ def replaced(
 
 def untouched(inherited: Mapping[bytes, bytes], delegated: Mapping[bytes, bytes | None]) -> Environment:
     """Return the environment of a program without a boundary: the operator's own, and what `--env` adds."""
-    layers = {name: Entry(name, value, "inherited") for name, value in inherited.items()}
+    # an entry without a name is legal for execve(2) and means nothing; the C library refuses to pass it on
+    layers = {name: Entry(name, value, "inherited") for name, value in inherited.items() if name}
     layers.update({name: Entry(name, value, "--env") for name, value in delegated.items() if value is not None})
     passed = _names(name for name in layers if name in delegated and looks_like_authority(name))
     ambient = _names(name for name in inherited if name not in delegated and looks_like_authority(name))

@@ -70,5 +70,6 @@ class SpawnSpec(NamedTuple):
     order: bytes
     name: bytes  # what the launcher's thread is called until exec replaces it
     notifies: bool  # a first filter asks the supervisor, so a listener will be handed over
+    rule_paths: tuple[str, ...]  # what each rule of the order is about, for a failure that names one by its number
     expected_canaries: tuple[tuple[str, str], ...]  # name -> why it is not tried; "" when it is
     installed: tuple[EvidenceRecord, ...]  # what will be in force once the launcher sealed

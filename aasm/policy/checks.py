@@ -101,7 +101,7 @@ def kind(node: Node) -> str:
     """Return what a value is, in words."""
     value = node.value
     if value is None:
-        return "null (nothing is written there)"
+        return "null (no value)"
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (int, float)):

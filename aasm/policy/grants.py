@@ -52,9 +52,18 @@ def _pinned(item: Wanted) -> Grant:
     except OSError as problem:
         remedy = "create it, or take the entry out of the policy"
         raise PolicyError(f"{item.path}: {system_text(problem)}", item.origin, remedy) from None
+    if _of_one_process(path):
+        remedy = "grant /proc as a whole, or not at all"
+        raise PolicyError(f"{item.path} is bound to one process, and not to the program's own", item.origin, remedy)
     if item.write and stat.S_ISSOCK(found.st_mode):
         raise PolicyError(f"{item.path} is a socket, to which no grant applies", item.origin, "take the entry out")
     return Grant(path, found.st_dev, found.st_ino, found.st_mode, item.read, item.write, item.origin)
+
+
+def _of_one_process(path: str) -> bool:
+    # a rule on /proc/self is a rule on the directory of whoever resolved it: ours, not the program's
+    parts = path.split("/")
+    return len(parts) > 2 and parts[1] == "proc" and parts[2].isdigit()
 
 
 def check_links(wanted: Iterable[Wanted], grants: tuple[Grant, ...]) -> None:

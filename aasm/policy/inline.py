@@ -18,6 +18,7 @@ from .scalars import Unsure, resolve
 
 # What a character at the start of a plain text means in YAML (1.2.2, section 5.3), and what to write instead.
 _QUOTE = "write the text in quotes"
+_COMMA = "separate entries with commas, or write the text in quotes"
 _ONE_KEY = "put one key on a line, and write texts with a colon in quotes"
 _INDICATORS = {
     "-": ("a plain text cannot begin with -", _QUOTE),
@@ -275,9 +276,5 @@ class Line:
             self._open(start, at)
             if mark == ":":
                 self.fail(at, "a colon after a value inside brackets", "write a map in { }, or the text in quotes")
-            self.fail(
-                at,
-                f"a comma or {bracket} is due before {shown(mark)}",
-                "separate entries with commas, or write the text in quotes",
-            )
+            self.fail(at, f"a comma or {bracket} is due before {shown(mark)}", _COMMA)
         return False

@@ -14,7 +14,7 @@ from typing import Any, Callable, Iterator, NamedTuple
 from ..model.domains import DOMAINS
 from ..model.evidence import BASES, BASIS_OF_KIND, ClaimTerm, EvidenceBasis, EvidenceKind, asserts_coverage
 from .facts import NOT_TRANSACTIONAL, SCHEMA, DegradedKind
-from .shape import Defect, Findings, check_envelope, show
+from .shape import LIMIT, Defect, Findings, check_envelope, show
 
 _PREVENTION = ClaimTerm.DENIED_BEFORE_EXECUTION.value
 _COVERAGE = tuple(term.value for term in ClaimTerm if asserts_coverage(term))
@@ -83,7 +83,7 @@ def judge(envelope: object) -> tuple[tuple[Defect, ...], tuple[str, ...]]:
     check_envelope(envelope, findings)
     seen = view(envelope)
     for rule in RULES:
-        for text in rule.broken(seen):
+        for text in islice(rule.broken(seen), LIMIT):
             findings.defect(rule.id, text)
     return tuple(findings.defects), tuple(findings.notes)
 
@@ -135,11 +135,11 @@ def _ten_domains(seen: View) -> Iterator[str]:
 
 def _coverage_needs_evidence(seen: View) -> Iterator[str]:
     for line in seen.domains:
-        stated = show(line.get("evidence_basis"))
         rank = _RANKS.get(_token(line, "evidence_basis"), 0)
         if line.get("claim") in _COVERAGE and rank < _RUNTIME:
-            yield f"{_about(line)}: the claim {show(line['claim'])} rests on {stated}"
+            yield f"{_about(line)}: the claim {show(line['claim'])} rests on {show(line.get('evidence_basis'))}"
         if rank > seen.shown.get(_token(line, "domain"), 0):
+            stated = show(line["evidence_basis"])
             yield f"{_about(line)}: the basis {stated} is above that of the records in evidence_refs"
 
 

@@ -31,6 +31,11 @@ class Findings:
         self.defects: list[Defect] = []
         self.notes: list[str] = []
 
+    @property
+    def full(self) -> bool:
+        """Say whether further defects would only be counted as `the rest`."""
+        return len(self.defects) > LIMIT
+
     def defect(self, rule: str, text: str) -> None:
         """Add a defect; past the limit nothing is added, and the last one says so."""
         if len(self.defects) < LIMIT:
@@ -104,6 +109,8 @@ def _each(inner: Check) -> Check:
             findings.defect("Shape", f"{where} is {show(value)}, expected a list")
             return
         for index, item in enumerate(value):
+            if findings.full:
+                return
             inner(item, f"{where}[{index}]", findings)
 
     return check

@@ -58,7 +58,7 @@ class Supervisor:
 
     def run(self, wall_clock: int | None) -> RunRecord:
         """Wait until the child has ended, end what it left behind, and return what was seen."""
-        started = int(time.time())
+        started, clock = int(time.time()), time.monotonic()
         if wall_clock is not None:
             self._deadline = time.monotonic() + wall_clock
         self.listener(Event("started", self.pid))
@@ -67,7 +67,8 @@ class Supervisor:
         survivors = tree.end(self.bystanders) if self.confined else 0
         self.terminal.reclaim(restore_modes=os.WIFSIGNALED(self._status))
         self.listener(Event("survivors", survivors))
-        return self._record(started, survivors)
+        # the end is the start plus what a clock says that nobody sets back
+        return self._record(started, started + int(time.monotonic() - clock), survivors)
 
     # --- waiting -------------------------------------------------------------------------------
 
@@ -202,13 +203,13 @@ class Supervisor:
 
     # --- the record ----------------------------------------------------------------------------
 
-    def _record(self, started: int, survivors: int) -> RunRecord:
+    def _record(self, started: int, ended: int, survivors: int) -> RunRecord:
         status = self._status or 0
         ended_by = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
         code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else None
         ending = Ending.WALL_CLOCK if self._too_long else Ending.KILLED if ended_by is not None else Ending.EXITED
         return RunRecord(
-            ending, code, ended_by, 0, "", 0, False, {}, started, int(time.time()), self._forwarded, survivors
+            ending, code, ended_by, 0, "", 0, False, {}, started, ended, self._forwarded, survivors
         )
 
 

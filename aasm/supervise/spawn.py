@@ -16,9 +16,10 @@ from ..errors import HostError, system_text
 
 # The launcher is started by exec, always: a forked child of an undumpable process would be undumpable itself.
 # -I -S -B and an empty environment: no PYTHON* variable, no site directory and no working directory steers it.
+# The code's root is on the path for the import of the package alone, so that nothing beside it stands in for a module.
 BOOT = (
-    "import sys;sys.path.insert(0,sys.argv[1]);"
-    "__import__(sys.argv[2],fromlist=['serve']).serve(3,4,int(sys.argv[3]))"
+    "import sys;sys.path.insert(0,sys.argv[1]);__import__(sys.argv[2]);del sys.path[0];"
+    "__import__(sys.argv[2]+'.launcher',fromlist=['serve']).serve(3,4,int(sys.argv[3]))"
 )
 CHANNEL, PAGE = 3, 4  # the descriptors under which the launcher finds its order and the status page
 FIRST_FREE = 10  # ours lie above, so that putting them in place never overwrites one of them
@@ -73,7 +74,7 @@ def _raised(descriptor: int) -> int:
 
 def _spawn_launcher(channel: int, page: int) -> int:
     root, package = code_root()
-    argv = [sys.executable, "-I", "-S", "-B", "-c", BOOT, root, f"{package}.launcher", str(os.getpid())]
+    argv = [sys.executable, "-I", "-S", "-B", "-c", BOOT, root, package, str(os.getpid())]
     actions = [(os.POSIX_SPAWN_DUP2, channel, CHANNEL), (os.POSIX_SPAWN_DUP2, page, PAGE)]
     return os.posix_spawn(sys.executable, argv, {}, file_actions=actions)
 
@@ -85,7 +86,7 @@ def start_unconfined(
     table = dict(item.split(b"=", 1) for item in environment)
     blocked = [number for number in range(1, 65) if mask >> (number - 1) & 1]
     worst = errno.ENOENT
-    for path in candidates:
+    for path in filter(None, candidates):  # no file has an empty name
         try:
             return os.posix_spawn(path, argv, table, setsigmask=blocked, setsigdef=_reset()), 0
         except OSError as problem:

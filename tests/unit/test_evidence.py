@@ -8,6 +8,7 @@ import itertools
 from typing import Any
 
 import pytest
+
 from aasm import evidence
 from aasm.model.domains import (
     DOMAINS,
@@ -70,7 +71,7 @@ def record(sealed: bool = True, ending: Ending = Ending.EXITED, **canaries: str)
 
 
 INSTALLED = EvidenceRecord(EvidenceKind.INSTALLED, READ, ClaimTerm.PLANNED, "rules")
-SPEC = SpawnSpec(b"", b"", False, (), (INSTALLED,))
+SPEC = SpawnSpec(b"", b"", False, (), (), (INSTALLED,))
 
 
 def test_a_plan_alone_claims_no_coverage() -> None:

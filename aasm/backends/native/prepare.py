@@ -166,4 +166,6 @@ class NativeBackend:
         """See backends/base.py. OrderError is turned into a refusal by the caller."""
         order = build(run, launch, pinned("/", read=False, write=False, origin="root"))
         tried = canaries(run, _deciding(run, launch.host))
-        return SpawnSpec(orders.encode(order), launch.name, bool(order.filter_a), tried, installed(run, order))
+        paths = tuple(os.fsdecode(rule[3]) for rule in order.rules)
+        data = orders.encode(order)
+        return SpawnSpec(data, launch.name, bool(order.filter_a), paths, tried, installed(run, order))

@@ -7,6 +7,7 @@ from __future__ import annotations
 import random
 
 import pytest
+
 from aasm._sys import order as orders
 from aasm._sys.order import FIELD, HEADER, Order, OrderError
 

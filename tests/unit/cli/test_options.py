@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 
 import pytest
+
 from aasm.cli.options import check, parser, split, variables
 from aasm.errors import UsageError
 

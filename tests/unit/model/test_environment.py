@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import pytest
+
 from aasm.errors import UsageError
 from aasm.model.environment import looks_like_authority, parse_option, replaced, untouched
 

@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 
 import pytest
+
 from aasm.errors import PolicyError
 from aasm.model.grants import beneath, covers
 from aasm.policy.grants import Trusted, Wanted, check_links, check_trusted, resolve

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import pytest
+
 from aasm.model.domains import DOMAINS, CapabilityDomain as Domain
 from aasm.model.report import RequestedControl
 from aasm.model.requirements import WHOLE, permitted

@@ -12,6 +12,7 @@ import pytest
 
 from aasm.errors import PolicyError
 from aasm.policy.document import validate
+from aasm.policy.locate import PolicyState, judge
 from aasm.policy.node import to_data
 from aasm.policy.reader import read_document, read_file
 
@@ -50,6 +51,11 @@ def test_line_ends_do_not_matter(path: Path) -> None:
     data = path.read_bytes()
     with_cr = read_document(data.replace(b"\n", b"\r\n"), path.name)
     assert with_cr == read_document(data, path.name)
+
+
+@pytest.mark.parametrize("name", ["envelope.yaml", "flat.yaml", "strict.json"])
+def test_those_that_are_policies_state_rules(name: str) -> None:
+    assert judge(validate(read_file(str(GOLDEN / "valid" / name)))).state is PolicyState.ENFORCED
 
 
 @pytest.mark.parametrize("path", documents("invalid"), ids=lambda path: str(path.name))

@@ -113,7 +113,9 @@ def random_value(source: random.Random, depth: int) -> Any:
     if kind == 2:
         return source.choice([0.0, -1.5, 1e300, 5e-324, 0.1, 123456.789])
     if kind in (3, 4):
-        return "".join(source.choice('ab"\\/\n\t\r\b\f\u00e9\u65e5\U0001f600\u2028 ') for _ in range(source.randrange(6)))
+        return "".join(
+            source.choice('ab"\\/\n\t\r\b\f\u00e9\u65e5\U0001f600\u2028 ') for _ in range(source.randrange(6))
+        )
     if kind == 5:
         return [random_value(source, depth + 1) for _ in range(source.randrange(4))]
     return {f"k{number}\u00e9": random_value(source, depth + 1) for number in range(source.randrange(4))}
@@ -135,7 +137,9 @@ def test_a_damaged_document_is_refused_or_read_like_the_standard_reader_does(see
     whole = json.dumps({"a": [1, {"b": "c\n"}, None], "d": -1.5e3, "e": {}})
     for _ in range(100):
         at = source.randrange(len(whole))
-        text = whole[:at] + source.choice(["", ",", ":", "{", "]", '"', "\\", "0", "-", " ", "e", "."]) + whole[at + 1 :]
+        text = (
+            whole[:at] + source.choice(["", ",", ":", "{", "]", '"', "\\", "0", "-", " ", "e", "."]) + whole[at + 1 :]
+        )
         try:
             found = read(text)
         except PolicyError:

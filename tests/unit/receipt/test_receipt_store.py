@@ -234,7 +234,8 @@ def test_a_directory_that_may_not_be_written(tmp_path: Path) -> None:
     )
     (tmp_path / "locked").chmod(0o555)
     for folder in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
-        folder.chmod(folder.stat().st_mode | 0o011)
+        if os.geteuid() == 0 and not folder.stat().st_mode & 0o001:
+            folder.chmod(folder.stat().st_mode | 0o011)
     nobody = pwd.getpwnam("nobody")
     who = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []} if os.geteuid() == 0 else {}
     command = [sys.executable, "-I", "-S", "-B", "-c", code, str(ROOT), str(tmp_path)]

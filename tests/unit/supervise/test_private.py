@@ -10,6 +10,7 @@ import stat
 from pathlib import Path
 
 import pytest
+
 from aasm.errors import HostError
 from aasm.supervise import private
 
