@@ -55,19 +55,25 @@ def _request(
 def _launch(
     options: argparse.Namespace, program: list[str], env: dict[bytes, bytes | None], imports_cwd: bool
 ) -> int:
-    from ..supervise.begin import begin
-
-    begun = begin(confined=options.isolation != "none")  # the launcher starts while the rest is imported and planned
-    from .. import run
-
     _warn(options)
     try:
-        result = run.launch(_request(options, program, env, imports_cwd), begun, _voice(options), lambda event: None)
+        result = _launched(options, program, env, imports_cwd)
     except AasmError as problem:
         _tell(options, _refused(problem))
         raise
     _tell(options, result)
     return result.code
+
+
+def _launched(
+    options: argparse.Namespace, program: list[str], env: dict[bytes, bytes | None], imports_cwd: bool
+) -> Result:
+    from ..supervise.begin import begin
+
+    begun = begin(confined=options.isolation != "none")  # the launcher starts while the rest is imported and planned
+    from .. import run
+
+    return run.launch(_request(options, program, env, imports_cwd), begun, _voice(options), lambda event: None)
 
 
 def _warn(options: argparse.Namespace) -> None:

@@ -192,4 +192,4 @@ def test_nothing_is_imported_by_a_computed_name() -> None:
             name = getattr(node, "id", "") or getattr(node, "attr", "")
             if name in ("__import__", "import_module", "exec", "eval"):
                 wrong.append(path.relative_to(ROOT).as_posix())
-    assert wrong == list(COMPUTED_IMPORTS)
+    assert sorted(set(wrong)) == list(COMPUTED_IMPORTS)

@@ -42,7 +42,8 @@ def test_every_field_survives() -> None:
 
 def test_an_order_without_the_optional_fields_survives() -> None:
     order = sample()
-    order.filter_a, order.filter_a_flags, order.canary_read, order.canary_write, order.canary_call = b"", 0, b"", b"", -1
+    order.filter_a, order.filter_a_flags = b"", 0
+    order.canary_read, order.canary_write, order.canary_call = b"", b"", -1
     order.rules, order.limits, order.environment = [], [], []
     assert vars(decoded(orders.encode(order))) == vars(order)
 

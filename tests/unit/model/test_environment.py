@@ -12,7 +12,7 @@ from aasm.model.environment import looks_like_authority, parse_option, replaced,
 OPERATOR = {
     b"PATH": b"/bin",
     b"LC_ALL": b"C",
-    b"HOME": b"/home/real",
+    b"HOME": b"/h",
     b"GITHUB_TOKEN": b"secret",
     b"DATABASE_URL": b"secret",
     b"LD_PRELOAD": b"/evil.so",

@@ -100,9 +100,13 @@ def test_a_loop_of_links_is_refused_and_does_not_hang(place: Path) -> None:
         resolve([wanted(place / "a")])
 
 
-@pytest.mark.parametrize(("inside", "grant", "refused"), [
-    (False, "", True), (False, "code", True), (False, "code/sub", False), (True, "code/sub", True), (True, "other", False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("inside", "grant", "refused"),
+    [
+        (False, "", True), (False, "code", True), (False, "code/sub", False),
+        (True, "code/sub", True), (True, "other", False),
+    ],
+)  # fmt: skip
 def test_what_the_next_run_trusts_may_not_be_written(place: Path, inside: bool, grant: str, refused: bool) -> None:
     for name in ("code/sub", "other"):
         (place / name).mkdir(parents=True)

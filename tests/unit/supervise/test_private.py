@@ -93,5 +93,5 @@ def test_the_variables_point_into_it_and_the_real_home_stays_when_it_is_used() -
     inside = private.variables("/p", None)
     assert inside[b"HOME"] == b"/p/home" and inside[b"TMPDIR"] == b"/p/tmp"
     assert inside[b"XDG_CACHE_HOME"] == b"/p/home/.cache"
-    real = private.variables("/p", "/home/me")
-    assert real[b"HOME"] == b"/home/me" and real[b"TMPDIR"] == b"/p/tmp" and b"XDG_CACHE_HOME" not in real
+    real = private.variables("/p", "/h/me")
+    assert real[b"HOME"] == b"/h/me" and real[b"TMPDIR"] == b"/p/tmp" and b"XDG_CACHE_HOME" not in real
