@@ -22,6 +22,7 @@ from .model.resolved import Coverage, Place, ResolvedPolicy, ResolvedRun
 from .policy import grants as grant_checks
 from .policy.grants import Trusted, Wanted
 from .policy.lowering import Lowered
+from .policy.walk import Walked, walk
 from .supervise import private, spawn
 
 
@@ -92,16 +93,26 @@ class Stated(NamedTuple):
     policy_file: str  # "" when the policy stands on the command line
 
 
-def working_dir(request: Request, around: Surroundings) -> Place:
-    """Return the directory in which the program starts, pinned. Raises UsageError."""
-    path = os.path.realpath(os.path.join(around.cwd, request.workdir or "."))
+def workdir_as_given(request: Request, around: Surroundings) -> str:
+    """Return the working directory as it was named, absolute, with every link still in it."""
+    return os.path.join(around.cwd, request.workdir or "")
+
+
+def working_dir(request: Request, around: Surroundings) -> Walked:
+    """Return the directory in which the program starts, and the links on the way to it. Raises UsageError."""
+    path = workdir_as_given(request, around)
     try:
-        found = os.stat(path)
+        walked = walk(path)
     except OSError as problem:
         raise UsageError(f"{path}: {system_text(problem)}", "--workdir", "name a directory that exists") from None
-    if not stat.S_ISDIR(found.st_mode):
+    if walked.found is None or not stat.S_ISDIR(walked.found.st_mode):
         raise UsageError(f"{path} is not a directory", "--workdir", "name a directory")
-    return Place(path, found.st_dev, found.st_ino)
+    return walked
+
+
+def _place(walked: Walked) -> Place:
+    assert walked.found is not None  # `working_dir` has seen it
+    return Place(walked.path, walked.found.st_dev, walked.found.st_ino)
 
 
 def bind(
@@ -114,9 +125,11 @@ def bind(
     mode: str,
 ) -> ResolvedRun:
     """Return the resolved run. `scratch` is the private directory: a preview has it only by name, "" is none."""
-    place = working_dir(request, around)
+    walked = working_dir(request, around)
+    place = _place(walked)
     plan = chosen[1] if chosen else None
     grants = _grants(request, around, stated, chosen[0], scratch) if chosen else ()
+    grant_checks.check_place(walked, grants, "--workdir")
     real = _real_home(request, around, grants)
     made = _environment(request, around, scratch, real if chosen else None, chosen is not None)
     spec = ExecutionSpec(
@@ -170,7 +183,6 @@ def _grants(
     request: Request, around: Surroundings, stated: Stated, backend: Backend, scratch: str
 ) -> tuple[Grant, ...]:
     stated_grants = grant_checks.resolve(stated.wanted)
-    grant_checks.check_links(stated.wanted, stated_grants)
     grant_checks.check_trusted(stated_grants, _trusted(request, around, stated))
     return (*stated_grants, *_own(stated, backend, scratch))
 
@@ -199,6 +211,8 @@ def _trusted(request: Request, around: Surroundings, stated: Stated) -> list[Tru
     folders = (os.path.join(around.home, ".aasm") if around.home else "", "/etc/aasm")
     trusted += [Trusted(folder, "a place where policies are looked for", True) for folder in folders if folder]
     trusted += [Trusted(entry, "an entry of sys.path", True) for entry in _import_path()]
+    trusted += [Trusted(path, what, inside) for path, what, inside in _TRUSTED_OF_THE_HOST]
+    trusted += [Trusted(path, "modules that Python would import", True) for path in _places_for_modules(around)]
     prefixes = dict.fromkeys((sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix))
     trusted += [Trusted(prefix, "the Python installation", False) for prefix in prefixes]
     if request.receipt is not None:
@@ -209,6 +223,25 @@ def _trusted(request: Request, around: Surroundings, stated: Stated) -> list[Tru
         what = "what `python -m` imports from the working directory; start it with -I or as the installed script"
         trusted.append(Trusted(around.cwd, what, True))
     return trusted
+
+
+# What a program of root could write, without any capability, to have something done outside.
+_TRUSTED_OF_THE_HOST = (
+    ("/proc/sys", "the kernel's settings", True),
+    ("/proc/sysrq-trigger", "the kernel's settings", False),
+    ("/sys", "the kernel's settings", True),
+    ("/dev/block", "the host's devices", False),
+)
+
+
+def _places_for_modules(around: Surroundings) -> list[str]:
+    """Return where Python would look for code once it exists there: compiled modules, and the user's own."""
+    found = [sys.pycache_prefix] if sys.pycache_prefix else []
+    base = around.variable("PYTHONUSERBASE") or (os.path.join(around.home, ".local") if around.home else "")
+    if base and not sys.flags.no_user_site:
+        version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
+        found.append(os.path.join(os.path.abspath(base), "lib", version))
+    return found
 
 
 def _import_path() -> list[str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import errno
 import os
 import signal
+import stat
 
 from .model.grants import covers
 from .model.record import Ending, RunRecord
@@ -75,11 +76,11 @@ def _denied(run: ResolvedRun, found: str) -> str:
     target = os.path.realpath(found)
     if run.plan is not None and _outside(run, target):
         return f"{target} is outside the grants; add {_grant(os.path.dirname(target), run)}"
-    interpreter = _interpreter(target)
+    interpreter = _interpreter(target) if os.path.isfile(target) else ""
     if run.plan is not None and interpreter and _outside(run, os.path.realpath(interpreter)):
         return f"its interpreter {interpreter} is outside the grants; add {_grant(os.path.realpath(interpreter), run)}"
-    if os.path.isdir(target):
-        return f"{target} is a directory"
+    if not os.path.isfile(target):
+        return f"{target} is not a regular file"
     if not os.access(target, os.X_OK):
         return f"{target} is not executable; chmod +x it, or name its interpreter"
     return f"{target} or its loader may not be executed inside the grants; add --system, or `${{system}}` to the policy"
@@ -104,9 +105,14 @@ def _existing(run: ResolvedRun) -> str | None:
 def _interpreter(path: str) -> str:
     """Return the interpreter that a script's first line names, or an empty text."""
     try:
-        with open(path, "rb") as script:
-            first = script.readline(256)
+        script = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError:
         return ""
+    try:
+        first = os.read(script, 256).partition(b"\n")[0] if stat.S_ISREG(os.fstat(script).st_mode) else b""
+    except OSError:
+        return ""
+    finally:
+        os.close(script)
     words = os.fsdecode(first[2:]).split() if first.startswith(b"#!") else []
     return words[0] if words else ""

@@ -15,11 +15,22 @@ from . import evidence as evidence_stage, state
 from ._sys.order import OrderError
 from ._sys.probe import HostFacts, host_facts
 from .backends.base import Backend, LaunchFacts
-from .bind import Request, Stated, Surroundings, bind, surroundings, working_dir
-from .errors import CANNOT_EXECUTE, NOT_FOUND, REFUSED, SIGNAL_BASE, WALL_CLOCK, AasmError, RefusalError, system_text
+from .bind import Request, Stated, Surroundings, bind, surroundings, workdir_as_given, working_dir
+from .errors import (
+    CANNOT_EXECUTE,
+    NOT_FOUND,
+    REFUSED,
+    SIGNAL_BASE,
+    WALL_CLOCK,
+    AasmError,
+    RefusalError,
+    one_line,
+    system_text,
+)
 from .explain import not_run
 from .governance.identity import new_identity
 from .governance.session import Session, record_refusal
+from .model.domains import CapabilityDomain as Domain
 from .model.plan import EnforcementPlan
 from .model.record import Ending, Event, RunRecord
 from .model.requirements import Identity
@@ -57,7 +68,8 @@ class Result(NamedTuple):
 def resolve(request: Request, around: Surroundings, identity: Identity, scratch: str) -> Resolution:
     """Return the resolved run. Every refusal and every error of policy, host or paths is raised here."""
     host = host_facts()
-    stated = state_policy(request, around, working_dir(request, around).path)
+    working_dir(request, around)  # the very first check: everything else may depend on it
+    stated = state_policy(request, around, workdir_as_given(request, around))
     stated = stated._replace(wanted=usable(stated))
     chosen = choose(request, stated, host)
     run = bind(request, around, identity, stated, chosen, scratch, SELECTION[request.isolation])
@@ -102,7 +114,7 @@ class _Held:
         self.scratch = ""
         self.reservation: store.Reservation | None = None
         self.session: Session | None = None
-        self.begun_at = 0
+        self.messages: list[tuple[str, str]] = []
 
     def launch(self, begun: Begun, listen: Callable[[Event], None]) -> Result:
         """Carry one launch out from resolution to receipt."""
@@ -112,6 +124,8 @@ class _Held:
         found = resolve(self.request, self.around, self.identity, self.scratch)
         self._reserve(found.run)
         self.session = Session.register(self.around.state, self.identity, _what(found.run))
+        for text in _cautions(found.run):
+            self.say("warning", text)
         self.say("note", _established(found.run))
         spec = _prepare(found, begun)
         record = _run(found.run, spec, begun, listen)
@@ -128,15 +142,17 @@ class _Held:
     def _not_started(self, run: ResolvedRun, spec: SpawnSpec | None, record: RunRecord) -> Result:
         text = not_run(run, spec.rule_paths if spec else (), record)
         self._note_in_ledger(lambda session: session.not_started(record.ending.value))
-        self.say("error", text)
+        self.later("error", one_line(text))
         codes = {Ending.NOT_FOUND: NOT_FOUND, Ending.NOT_EXECUTABLE: CANNOT_EXECUTE}
         code = codes.get(record.ending, REFUSED)
         return Result(code, "launcher", record.ending.value, record.signal, self.identity.session_id, None)
 
     def _ended(self, found: Resolution, spec: SpawnSpec | None, record: RunRecord) -> Result:
         code = _exit_code(record)
+        self._remove_scratch()  # nothing of the run is alive, and the receipt may need the room
         if record.survivors:
-            self.say("warning", f"{record.survivors} process(es) were left over when the program ended, and were ended")
+            left = f"{record.survivors} process(es) were left over when the program ended"
+            self.later("warning", f"{left}, and were ended")
         digest, path = self._write(found, spec, record)
         self._note_in_ledger(lambda session: session.ended(record.code, record.ending.value, digest))
         return Result(code, "program", record.ending.value, record.signal, self.identity.session_id, path)
@@ -156,11 +172,11 @@ class _Held:
             return None, None
         for defect in made.defects:
             self._complain(f"the receipt breaks its own rule {defect.rule}; this is a defect of aasm: report it")
-        self.say("note", f"aasm: receipt: {path}")
+        self.later("note", f"aasm: receipt: {path}")
         return made.digest, path
 
     def _complain(self, text: str) -> None:
-        self.say("warning", text)
+        self.later("warning", text)
         self._note_in_ledger(lambda session: session.note(text))
 
     def _note_in_ledger(self, note: Callable[[Session], None]) -> None:
@@ -168,7 +184,7 @@ class _Held:
             if self.session is not None:
                 note(self.session)
         except AasmError as problem:
-            self.say("warning", f"the ledger could not be written: {problem}")
+            self.later("warning", f"the ledger could not be written: {problem}")
 
     def refused(self, problem: AasmError) -> None:
         """Record a refusal, before or after registration."""
@@ -179,21 +195,41 @@ class _Held:
                 record_refusal(self.around.state, self.identity, str(problem))
         except AasmError as second:
             if str(second) != str(problem):
-                self.say("warning", f"the refusal could not be recorded: {second}")
+                self.later("warning", f"the refusal could not be recorded: {second}")
 
     def clean(self) -> None:
         """Let go of the reservation and the private directory."""
         if self.reservation is not None:
             store.abandon(self.reservation)
-        if self.scratch:
-            try:
-                private.remove(self.scratch)
-            except OSError as problem:
-                self.say("warning", f"{self.scratch}: the private directory stays behind: {system_text(problem)}")
+        self._remove_scratch()
+        for kind, text in self.messages:
+            self.say(kind, text)
+
+    def _remove_scratch(self) -> None:
+        scratch, self.scratch = self.scratch, ""
+        try:
+            if scratch:
+                private.remove(scratch)
+        except OSError as problem:
+            self.later("warning", f"{scratch}: the private directory stays behind: {system_text(problem)}")
+
+    def later(self, kind: str, text: str) -> None:
+        """Keep a message until all is recorded: a terminal or pipe that blocks must not stop the end of a run."""
+        self.messages.append((kind, text))
 
 
 def _what(run: ResolvedRun) -> str:
     return f"exec {os.path.basename(run.spec.program)}, isolation {run.isolation}"
+
+
+def _cautions(run: ResolvedRun) -> list[str]:
+    """Return what an operator must hear before a confined launch."""
+    if run.plan is None:
+        return []
+    lines = [f"the policy states {item}, and nothing in this release acts on it" for item in run.policy.unmapped]
+    if Domain.FILESYSTEM_WRITE not in [outcome.requirement.domain for outcome in run.plan.outcomes]:
+        lines.append("the policy does not restrict writing: the program can change what the next run trusts")
+    return lines
 
 
 def _established(run: ResolvedRun) -> str:
@@ -229,7 +265,9 @@ def _run_unconfined(run: ResolvedRun, begun: Begun, listen: Callable[[Event], No
         os.chdir(run.working_dir.path)
     except OSError as problem:
         raise RefusalError(f"refusing to launch: {run.working_dir.path}: {system_text(problem)}") from None
+    ours = os.umask(begun.umask)
     pid, number = start_unconfined(run.candidates, run.argv, run.environment.strings(), begun.mask)
+    os.umask(ours)
     if pid == 0:
         missing = number in (2, 20)  # ENOENT, ENOTDIR
         ending = Ending.NOT_FOUND if missing else Ending.NOT_EXECUTABLE

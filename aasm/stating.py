@@ -11,7 +11,7 @@ from ._sys.probe import HostFacts
 from .backends import BACKENDS
 from .backends.base import Backend
 from .bind import Request, Stated, Surroundings
-from .errors import RefusalError
+from .errors import RefusalError, UsageError
 from .model.domains import CapabilityDomain as Domain
 from .model.plan import EnforcementPlan, Refusal, RefusalKind
 from .model.resolved import ResolvedPolicy
@@ -20,6 +20,7 @@ from .policy import document, locate, node, places
 from .policy.document import Policy
 from .policy.grants import Wanted
 from .policy.lowering import Lowered, lower
+from .policy.walk import walk_as_far_as_possible
 from .receipt.canonical import digest_bytes
 
 SELECTION = {"process": "default", "auto": "automatic", "none": "default"}
@@ -51,8 +52,13 @@ def _inline(request: Request, around: Surroundings) -> Policy:
 
 def _absolute(cwd: str, item: str) -> str:
     joined = os.path.join(cwd, item)
-    # behind a symbolic link only the kernel knows what `..` means
-    return os.path.realpath(joined) if ".." in item.split("/") else os.path.normpath(joined)
+    if ".." not in item.split("/"):
+        return joined
+    walked = walk_as_far_as_possible(joined)
+    if walked.links:
+        what = f"{item} has `..` in it and leads through the symbolic link {walked.links[0]}"
+        raise UsageError(what, "--read/--write", "write the path that is meant, without `..`")
+    return walked.path
 
 
 def _digest(found: node.Document | None) -> str:

@@ -106,6 +106,7 @@ class ProcessStat(NamedTuple):
     name: bytes
     state: str
     parent: int
+    exiting: bool  # PF_EXITING, linux/sched.h: on its way out, though not yet a zombie
 
 
 def stat_of(pid: int) -> ProcessStat | None:
@@ -122,7 +123,7 @@ def stat_of(pid: int) -> ProcessStat | None:
         os.close(descriptor)
     head, _, tail = line.rpartition(b")")  # the name may itself hold parentheses and blanks
     fields = tail.split()
-    return ProcessStat(head.partition(b"(")[2], fields[0].decode(), int(fields[1]))
+    return ProcessStat(head.partition(b"(")[2], fields[0].decode(), int(fields[1]), bool(int(fields[6]) & 4))
 
 
 def send_signal(pid: int, number: int) -> bool:

@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import select
 import signal
 import sys
 
@@ -22,6 +24,8 @@ Runs a program inside a boundary that the Linux kernel enforces, and leaves a se
   receipt verify   check a receipt's seal and its claims (aasm receipt verify --help)
 """
 
+SCARCE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+
 
 def main(args: list[str], imports_cwd: bool = False) -> int:
     """Carry out one command line and return the exit code.
@@ -37,8 +41,14 @@ def main(args: list[str], imports_cwd: bool = False) -> int:
         complain(str(problem))
         return problem.exit_code
     except Exception as problem:  # noqa: BLE001 - a traceback reaching a user is a defect of its own
-        complain(f"internal: {type(problem).__name__}: {one_line(str(problem))}; this is a defect of aasm: report it")
+        complain(_unexpected(problem))
         return REFUSED
+
+
+def _unexpected(problem: Exception) -> str:
+    if isinstance(problem, MemoryError) or getattr(problem, "errno", None) in SCARCE:
+        return f"this process may not grow: {one_line(str(problem)) or 'out of memory'}; raise its limits (ulimit -a)"
+    return f"internal: {type(problem).__name__}: {one_line(str(problem))}; this is a defect of aasm: report it"
 
 
 def main_script() -> int:
@@ -103,9 +113,17 @@ def complain(text: str, kind: str = "error") -> None:
 
 
 def note(text: str) -> None:
-    """Write a line to standard error as it stands."""
+    """Write lines to standard error, without any control character in them.
+
+    A terminal that was stopped, or a pipe that nobody empties, gets a second and then loses the line: the program
+    inside could otherwise hold us here.
+    """
+    line = "\n".join(one_line(part) for part in text.split("\n")) + "\n"
+    poll = select.poll()
+    poll.register(2, select.POLLOUT)
     try:
-        os.write(2, (text + "\n").encode("utf-8", "backslashreplace"))
+        if poll.poll(1000):
+            os.write(2, line.encode("utf-8", "backslashreplace"))
     except OSError:
         return
 

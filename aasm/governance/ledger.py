@@ -88,7 +88,9 @@ def append(state: str, entry: Entry, now: int | None = None) -> int:
     directory = open_directory(state)
     lock = -1
     try:
-        lock = open_file(directory, LOCK, os.O_RDWR)
+        # writable only: a program that may read the state directory must not be able to hold the lock
+        lock = open_file(directory, LOCK, os.O_WRONLY)
+        os.fchmod(lock, 0o200)
         _wait_for_lock(lock, os.path.join(directory.path, LOCK))
         return _append(directory, entry, int(time.time()) if now is None else now)
     finally:

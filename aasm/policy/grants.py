@@ -14,6 +14,7 @@ from typing import Iterable, NamedTuple
 
 from ..errors import PolicyError, system_text
 from ..model.grants import Grant, beneath
+from .walk import Walked, walk, walk_as_far_as_possible
 
 
 class Wanted(NamedTuple):
@@ -34,10 +35,16 @@ class Trusted(NamedTuple):
 
 
 def resolve(wanted: Iterable[Wanted]) -> tuple[Grant, ...]:
-    """Return one pinned grant for each object, with the union of its verbs. PolicyError for a path that cannot be."""
+    """Return one pinned grant for each object, with the union of its verbs.
+
+    PolicyError for a path that cannot be granted, or that leads through a link which a program could have made.
+    """
+    walked = [(item, _walked(item)) for item in wanted]
+    writable = [found.path for item, found in walked if item.write]
     merged: dict[str, Grant] = {}
-    for item in wanted:
-        grant = _pinned(item)
+    for item, found in walked:
+        _refuse_planted(found, writable, item.origin)
+        grant = _pinned(item, found)
         known = merged.get(grant.path)
         if known is not None:
             grant = known._replace(read=known.read or grant.read, write=known.write or grant.write)
@@ -45,13 +52,34 @@ def resolve(wanted: Iterable[Wanted]) -> tuple[Grant, ...]:
     return tuple(merged.values())
 
 
-def _pinned(item: Wanted) -> Grant:
+def check_place(found: Walked, grants: Iterable[Grant], origin: str) -> None:
+    """Refuse a place (the working directory) that is reached through a link which a program could have made."""
+    _refuse_planted(found, [grant.path for grant in grants if grant.write], origin)
+
+
+def _walked(item: Wanted) -> Walked:
     try:
-        path = os.path.realpath(item.path)
-        found = os.stat(path)
+        return walk(item.path)
     except OSError as problem:
         remedy = "create it, or take the entry out of the policy"
         raise PolicyError(f"{item.path}: {system_text(problem)}", item.origin, remedy) from None
+
+
+def _refuse_planted(found: Walked, writable: list[str], origin: str) -> None:
+    link = _planted(found.links, writable)
+    if link:
+        what = f"{link} is a symbolic link beneath a path that may be written, so a program could have made it"
+        raise PolicyError(what, origin, f"name the place it leads to ({found.path}) if that is meant")
+
+
+def _planted(links: Iterable[str], writable: list[str]) -> str:
+    """Return the first link that lies beneath a writable directory; else ""."""
+    return next((link for link in links if any(link != top and beneath(link, top) for top in writable)), "")
+
+
+def _pinned(item: Wanted, walked: Walked) -> Grant:
+    path, found = walked.path, walked.found
+    assert found is not None  # `walk` raises for what does not exist
     if _of_one_process(path):
         remedy = "grant /proc as a whole, or not at all"
         raise PolicyError(f"{item.path} is bound to one process, and not to the program's own", item.origin, remedy)
@@ -66,52 +94,38 @@ def _of_one_process(path: str) -> bool:
     return len(parts) > 2 and parts[1] == "proc" and parts[2].isdigit()
 
 
-def check_links(wanted: Iterable[Wanted], grants: tuple[Grant, ...]) -> None:
-    """Refuse a granted path with a symbolic link in it beneath a write grant: an earlier run may have put it there."""
-    writable = [grant.path for grant in grants if grant.write]
-    for item in wanted:
-        link = _planted_link(item.path, writable)
-        if link:
-            raise PolicyError(
-                f"{link} is a symbolic link beneath a path that may be written, so the program could have made it",
-                item.origin,
-                f"name the place it leads to ({os.path.realpath(link)}) if that is meant",
-            )
-
-
-def _planted_link(path: str, writable: list[str]) -> str:
-    """Return the first component of `path` that is a link and lies beneath a writable directory; else ""."""
-    resolved = "/"
-    todo = [name for name in path.split("/") if name and name != "."]
-    for _ in range(4096):  # every link met is resolved here, component by component, as the kernel does
-        if not todo:
-            return ""
-        name = todo.pop(0)
-        if name == "..":
-            resolved = os.path.dirname(resolved)
-            continue
-        here = os.path.join(resolved, name)
-        if not os.path.islink(here):
-            resolved = here
-            continue
-        if any(here != top and beneath(here, top) for top in writable):
-            return here
-        target = os.readlink(here)
-        resolved = "/" if target.startswith("/") else resolved
-        todo = [part for part in target.split("/") if part and part != "."] + todo
-    return path  # a loop of links resolves to nothing that may be granted
-
-
 def check_trusted(grants: Iterable[Grant], trusted: Iterable[Trusted]) -> None:
-    """Refuse a write grant that covers something trusted: the program would decide what the next run does."""
-    listed = [(os.path.realpath(item.path), item) for item in trusted]
+    """Refuse a write grant that covers something trusted, or a link on the way to it.
+
+    The program would decide what the next run does.
+    """
+    listed = [(item, walk_as_far_as_possible(item.path)) for item in trusted]
+    above = [_identities(found.path) for _, found in listed]
     for grant in grants:
         if not grant.write:
             continue
-        for path, item in listed:
-            if beneath(path, grant.path) or (item.inside and beneath(grant.path, path)):
-                raise PolicyError(
-                    f"whoever may write {grant.path} could change {item.what} ({path}), which the next run trusts",
-                    grant.origin,
-                    "grant a narrower path, or move that elsewhere",
-                )
+        for (item, found), identities in zip(listed, above):
+            # a bind mount is a second name for the same directory, which only its identity betrays
+            if (grant.device, grant.inode) in identities or _reaches(grant.path, found, item.inside):
+                what = f"whoever may write {grant.path} could change {item.what} ({item.path})"
+                remedy = "the next run trusts it: grant a narrower path, or move that elsewhere"
+                raise PolicyError(what, grant.origin, remedy)
+
+
+def _reaches(top: str, found: Walked, inside: bool) -> bool:
+    over_link = any(beneath(link, top) for link in found.links)
+    return over_link or beneath(found.path, top) or (inside and beneath(top, found.path))
+
+
+def _identities(path: str) -> set[tuple[int, int]]:
+    """Return device and inode of a path and of everything above it, as far as they exist."""
+    found = set()
+    while True:
+        try:
+            status = os.lstat(path)
+            found.add((status.st_dev, status.st_ino))
+        except OSError:
+            pass  # what does not exist has no second name either
+        if path == "/":
+            return found
+        path = os.path.dirname(path)

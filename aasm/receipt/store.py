@@ -21,7 +21,7 @@ SUFFIX = ".execution-receipt.json"
 SPACE = 64 * 1024  # bytes allocated in advance; an ordinary receipt has ten thousand
 
 _NO_ALLOCATION = (errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS)
-_NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
+_NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.ENOSPC, errno.EDQUOT)
 
 
 class Reservation(NamedTuple):
@@ -87,8 +87,8 @@ def write(reservation: Reservation, data: bytes, recorded_at: int) -> str:
         kept = os.path.join(reservation.directory.path, reservation.temporary)
         raise HostError("exists already, and a receipt overwrites nothing", path, f"it was kept as {kept}") from None
     except OSError as problem:
-        keep = False
-        raise host_error(problem, path) from None
+        kept = f" (it was kept as {os.path.join(reservation.directory.path, reservation.temporary)})" if keep else ""
+        raise host_error(problem, path + kept) from None
     finally:
         _release(reservation, remove=not keep)
     return path

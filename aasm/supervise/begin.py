@@ -8,8 +8,10 @@ program that embeds us.
 
 from __future__ import annotations
 
+import _socket
 import os
 import signal
+import stat
 from typing import NamedTuple
 
 from .._sys import boundary, process
@@ -22,8 +24,9 @@ class Begun(NamedTuple):
     """A process that is ready to supervise one run."""
 
     signals: int  # a signal descriptor for the blocked signals
+    umask: int  # the file mode mask that the program gets; our own files want another
     mask: int  # the signal mask that the program gets: the one we were started with
-    bystanders: frozenset[int]  # children that were there before, which are not ours to end
+    bystanders: set[int]  # children that were there before, which are not ours to end
     launcher: Launcher | None  # waits for its order; None without a boundary
 
     def discard(self) -> None:
@@ -34,6 +37,8 @@ class Begun(NamedTuple):
 
 def begin(confined: bool) -> Begun:
     """Take this process over for one run and, for a confined one, start the launcher. Raises HostError."""
+    if confined:
+        _check_descriptors()
     boundary.close_on_exec_from(3)  # descriptors that whoever started us left open
     process.become_undumpable()
     bystanders = _bystanders()
@@ -43,14 +48,49 @@ def begin(confined: bool) -> Begun:
     mask = process.blocked_signals()
     signal.pthread_sigmask(signal.SIG_BLOCK, HANDLED)
     signals = process.signal_descriptor(HANDLED)
-    return Begun(signals, mask, bystanders, start_launcher() if confined else None)
+    launcher = start_launcher() if confined else None  # it keeps the umask that we were started with
+    return Begun(signals, os.umask(0o077), mask, bystanders, launcher)
 
 
-def _bystanders() -> frozenset[int]:
-    if process.stat_of(os.getpid()) is None:
-        raise HostError("processes cannot be seen here, so none could be ended", "/proc", "mount proc there")
+def _bystanders() -> set[int]:
+    _check_proc()
     try:
         os.waitpid(-1, os.WNOHANG)
     except ChildProcessError:  # the usual case: no children yet, and no need to look through /proc
-        return frozenset()
-    return frozenset(process.pending_children())
+        return set()
+    return set(process.pending_children())
+
+
+def _check_proc() -> None:
+    """Refuse a /proc in which what a run leaves behind could not be found."""
+    try:
+        own = os.readlink("/proc/self")
+    except OSError:
+        own = ""
+    if own != str(os.getpid()):
+        raise HostError("processes cannot be seen here, so none could be ended", "/proc", "mount a proc of this system")
+    if process.stat_of(1) is None:
+        raise HostError("processes of others are hidden here (hidepid), and a program can hide its own the same way",
+                        "/proc", "mount it without hidepid, or run as a member of its gid= group")  # fmt: skip
+
+
+def _check_descriptors() -> None:
+    """Refuse a socket on 0, 1 or 2 through which the program could reach a place of its own choice."""
+    for number in (0, 1, 2):
+        if stat.S_ISSOCK(os.fstat(number).st_mode) and not _connected_stream(number):
+            raise HostError(
+                "is a socket that is not connected to one place, so no boundary would hold it",
+                f"descriptor {number}",
+                "connect it, or put a pipe or /dev/null there",
+            )
+
+
+def _connected_stream(number: int) -> bool:
+    end = _socket.socket(fileno=os.dup(number))
+    try:
+        end.getpeername()
+        return bool(end.type & 0xF in (_socket.SOCK_STREAM, _socket.SOCK_SEQPACKET))
+    except OSError:
+        return False
+    finally:
+        end.close()

@@ -24,19 +24,23 @@ from .terminal import Terminal
 # Forwarded as they come. TERM also starts the grace period; a second one ends the run at once.
 FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGCONT, signal.SIGWINCH)
 # The terminal sends these to the whole foreground group, so the program has them already.
-FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP)
-HANDLED = (*FORWARDED, *FROM_TERMINAL, signal.SIGCHLD, signal.SIGTTIN, signal.SIGTTOU)
+FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP, signal.SIGWINCH)
+HANDLED = (*FORWARDED, *FROM_TERMINAL[:-1], signal.SIGCHLD, signal.SIGTTIN, signal.SIGTTOU)
 
 GRACE_SECONDS = 5.0  # after SIGTERM, and after the wall-clock ceiling, before the tree is killed
 LONGEST_WAIT_SECONDS = 3600.0  # poll(2) takes its time-out as an int of milliseconds
 STOPPED_BY_TERMINAL = (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
+REAPED_AT_ONCE = 64  # then clocks and signals have their turn: a chain of forks must not keep us from them
 
 
 class Supervisor:
     """Supervises one child process until it and everything below it has ended."""
 
-    def __init__(self, pid: int, signals: int, bystanders: frozenset[int], confined: bool) -> None:
-        """`signals` is a signal descriptor for HANDLED; `bystanders` are children that are not ours to end."""
+    def __init__(self, pid: int, signals: int, bystanders: set[int], confined: bool) -> None:
+        """`signals` is a signal descriptor for HANDLED.
+
+        `bystanders` are children that are not ours to end; each is taken out once it has ended.
+        """
         self.pid, self.signals, self.bystanders, self.confined = pid, signals, bystanders, confined
         self.terminal = Terminal()
         self.launcher: Launcher | None = None
@@ -48,6 +52,8 @@ class Supervisor:
         self._too_long = False
         self._forwarded: int | None = None
         self._status: int | None = None
+        self._from_terminal = False  # the terminal itself stopped the group
+        self._more = False  # children are left to be reaped
         self.never_replaced = False  # the child still bore the launcher's name when it ended
 
     def send(self, launcher: Launcher, order: bytes, name: bytes) -> None:
@@ -85,9 +91,13 @@ class Supervisor:
                 self._write()
             else:
                 self._channel_ended()
+        if self._more:
+            self._children()
         self._clocks()
 
     def _timeout(self) -> int | None:
+        if self._more:
+            return 0
         times = [at for at in (self._deadline, self._kill_at) if at is not None]
         if not times:
             return None
@@ -105,8 +115,12 @@ class Supervisor:
         self._outgoing = self._outgoing[sent:]
 
     def _channel_ended(self) -> None:
-        # the close-on-exec descriptor ended: the launcher was replaced by the program, or is gone
+        # The close-on-exec descriptor ended: the launcher was replaced by the program, or is gone. Whoever is alive
+        # now is the program, and may call itself what it likes.
         assert self.launcher is not None
+        found = process.stat_of(self.pid)
+        if found is not None and found.state not in "ZX" and not found.exiting:
+            self.name = b""
         self.launcher.channel.close()
         self.launcher = None
 
@@ -123,7 +137,10 @@ class Supervisor:
     # --- signals -------------------------------------------------------------------------------
 
     def _signals(self) -> None:
-        for event in process.read_signals(self.signals):
+        events = process.read_signals(self.signals)
+        if any(event.from_kernel and event.number in STOPPED_BY_TERMINAL for event in events):
+            self._from_terminal = True
+        for event in events:
             if event.number == signal.SIGCHLD:
                 self._children()
             else:
@@ -131,7 +148,7 @@ class Supervisor:
 
     def _forward(self, event: process.SignalEvent) -> None:
         number = event.number
-        if number in (signal.SIGTTIN, signal.SIGTTOU) or event.from_kernel:
+        if number in (signal.SIGTTIN, signal.SIGTTOU) or (event.from_kernel and number in FROM_TERMINAL):
             return  # ours alone, or sent to the whole group already
         self.listener(Event("signal", number))
         process.send_signal(self.pid, number)
@@ -161,7 +178,8 @@ class Supervisor:
 
     def _children(self) -> None:
         self._stops()
-        while True:
+        self._more = False
+        for _ in range(REAPED_AT_ONCE):
             try:
                 ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
             except ChildProcessError:
@@ -171,8 +189,10 @@ class Supervisor:
             if ended.si_pid == self.pid:
                 self._look_before_reaping()
             _, status = os.waitpid(ended.si_pid, 0)
+            self.bystanders.discard(ended.si_pid)  # from here on its number may be given to a process of the program
             if ended.si_pid == self.pid:
                 self._status = status
+        self._more = True
 
     def _look_before_reaping(self) -> None:
         # A launcher that is killed between its seal and exec would look like a killed program: only its name, which
@@ -195,7 +215,10 @@ class Supervisor:
 
     def _stopped(self, number: int) -> None:
         self.listener(Event("stopped", number))
-        if number in STOPPED_BY_TERMINAL and self.terminal.can_stop():
+        # A program that stops itself may have a child that goes on: with a clock running we do not stop with it
+        asked = self._from_terminal or (self._deadline is None and self._kill_at is None)
+        self._from_terminal = False
+        if asked and self.terminal.can_stop():
             self.terminal.note_stop()
             os.kill(os.getpid(), signal.SIGSTOP)
             self.terminal.resume()

@@ -51,6 +51,8 @@ def remove(path: str) -> None:
     Nothing of the run is alive any more. A tree may be deeper than any path or recursion could follow, so
     subdirectories are emptied into the top instead of being descended into.
     """
+    if stat.S_ISDIR(os.lstat(path).st_mode):
+        os.chmod(path, 0o700)  # the program may have taken our own rights away
     top = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         moved = 0

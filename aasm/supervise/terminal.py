@@ -14,6 +14,8 @@ class Terminal:
 
     def __init__(self) -> None:
         self._descriptor = next((fd for fd in (0, 1, 2) if os.isatty(fd)), -1)
+        if self._descriptor < 0:  # the program can still reach the controlling terminal by its name
+            self._descriptor = _controlling_terminal()
         self._modes: list[Any] | None = None
         self._ours = os.getpgrp()
         self._child_group = 0
@@ -43,7 +45,8 @@ class Terminal:
     def note_stop(self) -> None:
         """Remember which group the program had put into the foreground before everybody stops."""
         group = self._foreground()
-        self._child_group = group if group not in (0, self._ours) else 0
+        theirs = (0, self._ours, _group_of(os.getppid()))  # in the background the outer shell has the foreground
+        self._child_group = group if group not in theirs else 0
 
     def resume(self) -> None:
         """Give the foreground back to the group that had it, once we have it again."""
@@ -56,14 +59,29 @@ class Terminal:
             return
         if self._was_foreground and self._foreground() != self._ours:
             self._set_foreground(self._ours)
-        if restore_modes and self._modes is not None:
-            try:
-                termios.tcsetattr(self._descriptor, termios.TCSADRAIN, self._modes)
-            except (termios.error, OSError):
-                return  # the terminal is gone
+        try:
+            termios.tcflow(self._descriptor, termios.TCOON)  # a stopped terminal would hold our own last lines
+            if restore_modes and self._modes is not None:
+                termios.tcsetattr(self._descriptor, termios.TCSANOW, self._modes)
+        except (termios.error, OSError):
+            return  # the terminal is gone
 
     def _set_foreground(self, group: int) -> None:
         try:
             os.tcsetpgrp(self._descriptor, group)
         except OSError:
             return  # the group or the terminal is gone; there is nothing to give back
+
+
+def _group_of(pid: int) -> int:
+    try:
+        return os.getpgid(pid)
+    except OSError:
+        return 0
+
+
+def _controlling_terminal() -> int:
+    try:
+        return os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError:  # there is none
+        return -1

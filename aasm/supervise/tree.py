@@ -12,47 +12,55 @@ from .._sys import process
 
 GRACE_SECONDS = 0.5  # between asking what is left over to end, and ending it
 POLL_SECONDS = 0.005
+REAPED_AT_ONCE = 64  # a chain of forks that end at once must not keep us from killing
 
 
-def end(bystanders: frozenset[int], grace: float = GRACE_SECONDS) -> int:
+def end(bystanders: set[int], grace: float = GRACE_SECONDS) -> int:
     """End every process below us but `bystanders`; return how many were left over when the program had ended."""
-    if not reap():  # the usual case costs no look at /proc: every orphan would be a child of ours
+    if not _reap(bystanders)[0]:  # the usual case costs no look at /proc: every orphan would be a child of ours
         return 0
-    left = process.descendants(bystanders)
-    if not left:
-        return 0
-    for pid in left:
+    for pid in process.descendants(bystanders):
         process.send_signal(pid, signal.SIGTERM)
         process.send_signal(pid, signal.SIGCONT)
-    deadline = time.monotonic() + grace
-    while time.monotonic() < deadline and _alive(bystanders):
+    return _wait(bystanders, grace) + kill(bystanders)
+
+
+def _wait(bystanders: set[int], grace: float) -> int:
+    ended, deadline = 0, time.monotonic() + grace
+    while time.monotonic() < deadline:
+        left, reaped = _reap(bystanders)
+        ended += reaped
+        if not left or not process.descendants(bystanders):
+            break
         time.sleep(POLL_SECONDS)
-    kill(bystanders)
-    return len(left)
+    return ended
 
 
-def kill(bystanders: frozenset[int]) -> None:
-    """Kill in a loop until nothing is left: what forks meanwhile is met by the next round."""
-    pause = 0.0005
+def kill(bystanders: set[int]) -> int:
+    """Kill in a loop until nothing is left: what forks meanwhile is met by the next round. Returns how many ended."""
+    ended, pause = 0, POLL_SECONDS / 10
     while True:
-        left = _alive(bystanders)
-        if not left:
-            return
-        for pid in left:
+        left, reaped = _reap(bystanders)
+        ended += reaped
+        found = process.descendants(bystanders) if left else []
+        if not left or not (found or reaped):
+            return ended
+        for pid in found:
             process.send_signal(pid, signal.SIGKILL)
         time.sleep(pause)
-        pause = min(pause * 1.5, 0.05)
+        pause = POLL_SECONDS / 10 if reaped else min(pause * 1.5, 10 * POLL_SECONDS)
 
 
-def _alive(bystanders: frozenset[int]) -> list[int]:
-    return process.descendants(bystanders) if reap() else []
-
-
-def reap() -> bool:
-    """Reap every child that has ended; say whether any child is left."""
+def _reap(bystanders: set[int]) -> tuple[bool, int]:
+    """Reap children that have ended; return whether any child may be left, and how many of ours were reaped."""
+    reaped = 0
     try:
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
+        for _ in range(REAPED_AT_ONCE):
+            pid, _ = os.waitpid(-1, os.WNOHANG)
+            if pid == 0:
+                return True, reaped
+            reaped += pid not in bystanders
+            bystanders.discard(pid)  # its number may be given to a process of the program from here on
+        return True, reaped
     except ChildProcessError:
-        return False
-    return True
+        return False, reaped

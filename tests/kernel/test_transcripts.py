@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every session that a document shows (a `console` block) is run, and prints what the document says that it prints.
 
-The blocks of one document are one session in an empty home directory. What differs from run to run (ids, digests, times)
-and from host to host (where the checkout and the home lie) is made equal on both sides before they are compared.
+The blocks of one document are one session in an empty home directory. What differs from run to run (ids, digests,
+times) and from host to host (where the checkout and the home lie) is made equal on both sides before they are compared.
 """
 
 from __future__ import annotations
@@ -20,10 +20,15 @@ from support.launch import PACKAGE, ROOT, Lab
 
 CHECKOUT = "/path/to/aasm-checkout"  # as the documents write it
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-DOCUMENTS = [path for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))) if BLOCK.search(path.read_text())]
+PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+DOCUMENTS = [path for path in PAGES if BLOCK.search(path.read_text(encoding="utf-8"))]
 
 UUID = "[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}"
-VARYING = ((re.compile(rf"\d{{10}}-(?={UUID})"), "TIME-"), (re.compile(UUID), "ID"), (re.compile(r"\b[0-9a-f]{64}\b"), "HASH"))
+VARYING = (
+    (re.compile(rf"\d{{10}}-(?={UUID})"), "TIME-"),
+    (re.compile(UUID), "ID"),
+    (re.compile(r"\b[0-9a-f]{64}\b"), "HASH"),
+)
 
 # `python3` is the Python under test; a status survives the line that marks where a command's output begins
 PRELUDE = """
@@ -81,9 +86,8 @@ def test_a_session_prints_what_the_document_shows(document: Path, lab: Lab) -> N
     steps = session(document)
     options = lab.options()
     del options["env"]["AASM_STATE_DIR"]  # a reader has none: the state lies beneath the home
-    done = subprocess.run(
-        ["bash", "-c", script(steps)], stdout=subprocess.PIPE, text=True, timeout=60, stdin=subprocess.DEVNULL, **options
-    )
+    command = ["bash", "-c", script(steps)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=60, stdin=subprocess.DEVNULL, **options)
     printed = re.split(r"^@@\d+\n", done.stdout, flags=re.MULTILINE)
     assert len(printed) == len(steps) + 1 and printed[0] == ""
     for step, found in zip(steps, printed[1:]):

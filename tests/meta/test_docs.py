@@ -56,7 +56,8 @@ def test_exit_codes_are_those_of_the_code() -> None:
 def test_the_readme_has_the_two_commands() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert re.search(r"^ *(\$ )?python3 tools/check\.py$", text, re.MULTILINE)
-    assert re.search(r"^ *(\$ )?(python3 -m )?\S*aasm run exec .*--policy \S*examples/\S+ .*-- \S", text, re.MULTILINE)
+    command = r"^ *(\$ )?(python3 (-I|-m|-P -m) )?\S*aasm run exec .*--policy \S*examples/\S+ .*-- \S"
+    assert re.search(command, text, re.MULTILINE)
 
 
 def test_every_link_within_the_project_leads_somewhere() -> None:

@@ -1,60 +1,51 @@
 # SPDX-FileCopyrightText: 2026 The aasm authors
 # SPDX-License-Identifier: Apache-2.0
-"""docs/architecture.md shows every module, with its own first sentence, and every level, as the layer test has it."""
+"""docs/architecture.md shows every module and every level: the tree as it is, the levels as the layer test has them."""
 
 from __future__ import annotations
 
-import ast
+import fnmatch
 import re
-from pathlib import Path
-from typing import Dict, List
+from typing import Dict, List, Set
 
 import meta.test_layers as layers
-from support.tree import PACKAGE, ROOT, module_name, parsed, python_files
+from support.tree import PACKAGE, ROOT, module_name, python_files
 
 TEXT = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-WIDTH = 28  # where the sentence begins
+TREE = re.compile(rf"^```text\n({PACKAGE}/\n.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-def tree_lines() -> List[str]:
-    """Return the tree of the package: folders, and each module with the first sentence of its docstring."""
-    lines = [f"{PACKAGE}/"]
-    folder = Path()
-    for path in sorted(python_files(PACKAGE), key=order):
-        inner = path.relative_to(ROOT / PACKAGE)
-        if inner.parent != folder:
-            folder = inner.parent
-            lines.append("  " * len(folder.parts) + f"{folder.name}/")
-        if path.name != "__init__.py" and not path.name.startswith("_nr_"):
-            name = "  " * len(inner.parts) + inner.name
-            lines.append(f"{name:{WIDTH}}{first_sentence(path)}")
-    return lines
+def shown() -> Set[str]:
+    """Return the paths that the drawn tree stands for; indentation says which folder a line is in."""
+    found = TREE.search(TEXT)
+    assert found, "there is no tree"
+    folders: List[str] = []
+    paths: Set[str] = set()
+    for line in found.group(1).splitlines():
+        depth, name = (len(line) - len(line.lstrip(" "))) // 2, line.split()[0]
+        folders[depth:] = [name] if name.endswith("/") else []
+        if not name.endswith("/"):
+            assert len(line.split()) > 1, f"{name}: for what?"
+            paths.add("".join(folders) + name)
+    return paths
 
 
-def order(path: Path) -> tuple[str, ...]:
-    """Sort the modules of a folder before its folders."""
-    parts = path.relative_to(ROOT / PACKAGE).parts
-    return (*(f"1{part}" for part in parts[:-1]), f"0{parts[-1]}")
-
-
-def first_sentence(path: Path) -> str:
-    """Return the first sentence of a module's docstring, on one line and without its last dot."""
-    text = re.sub(r"\s+", " ", ast.get_docstring(parsed(path)) or "")
-    return re.split(r"(?<=[a-z)`])[.:] ", text + " ", maxsplit=1)[0].strip()
+def test_the_tree_shows_every_module_and_nothing_else() -> None:
+    modules = {path.relative_to(ROOT).as_posix() for path in python_files(PACKAGE) if path.name != "__init__.py"}
+    drawn = shown()
+    assert {name for name in drawn if not fnmatch.filter(modules, name)} == set(), "no such module"
+    missing = {name for name in modules if not any(fnmatch.fnmatchcase(name, line) for line in drawn)}
+    assert missing == set(), "not shown"
 
 
 def level_rows() -> List[str]:
-    """Return the table of levels, folders first where they have one level of their own."""
+    """Return the table of levels."""
     by_level: Dict[int, List[str]] = {}
     existing = {layers.inside(module_name(path)) for path in python_files(PACKAGE)}
     for name, level, _ in layers.LEVELS:
         if any(layers.under(module, name) for module in existing):
             by_level.setdefault(level, []).append(f"`{name}`")
     return [f"| {level} | {', '.join(names)} |" for level, names in sorted(by_level.items())]
-
-
-def test_the_tree_shows_every_module_with_its_purpose() -> None:
-    assert "\n".join(tree_lines()) in TEXT
 
 
 def test_the_levels_are_those_that_the_layer_test_holds() -> None:

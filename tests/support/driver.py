@@ -7,8 +7,9 @@ A driver is a Python program that imports the package, carries out the change an
 
 from __future__ import annotations
 
+import subprocess
 import sys
-from typing import Any, Sequence
+from typing import Any
 
 from support.launch import ROOT, Lab
 from support.outcome import Done
@@ -22,16 +23,16 @@ _END = """
 sys.exit(cli.main(sys.argv[1:]))
 """
 
-# What the supervisor would hand to the launcher's interpreter, with a line of ours before the launcher begins.
+# Stands before what the supervisor has the launcher's interpreter carry out: the launcher is imported and changed.
 _BOOT = """
 import os, sys
 sys.path.insert(0, sys.argv[1])
-launcher = __import__(sys.argv[2], fromlist=["serve"])
+launcher = __import__(sys.argv[2].split(".")[0] + ".launcher", fromlist=["serve"])
+del sys.path[0]
 {change}
-launcher.serve(3, 4, int(sys.argv[3]))
 """
 
-# Puts `before` (a function of no argument) before one step of the launcher, or after it.
+# Carries out an action before one step of the launcher, or after it.
 _STEP = """
 def with_(name, step, wanted={step!r}, after={after!r}):
     if name != wanted:
@@ -57,7 +58,7 @@ def driver(change: str, *args: str) -> list[str]:
 def launcher_change(change: str) -> str:
     """Return the change for `driver` that carries out `change` in the launcher, where `launcher` is its module."""
     boot = _BOOT.format(change=change)
-    return f"from aasm.supervise import spawn\nspawn.BOOT = {boot!r}\n"
+    return f"from aasm.supervise import spawn\nspawn.BOOT = {boot!r} + spawn.BOOT\n"
 
 
 def at_step(step: str, action: str, after: bool = False) -> str:
@@ -67,15 +68,8 @@ def at_step(step: str, action: str, after: bool = False) -> str:
 
 def run(lab: Lab, change: str, *args: str, env: Any = None, cwd: Any = None, **more: Any) -> Done[str]:
     """Run a driver to its end, as the lab runs the command."""
-    import subprocess
-
     more.setdefault("stdin", subprocess.DEVNULL)
     return subprocess.run(
         driver(change, *args), capture_output=True, text=True, errors="surrogateescape", timeout=60,
         **lab.options(env, cwd), **more,
     )  # fmt: skip
-
-
-def joined(*changes: Sequence[str]) -> str:
-    """Return several changes as one."""
-    return "\n".join(str(change) for change in changes)

@@ -9,7 +9,8 @@ the calls whose natural answer to an unprivileged user may already be EPERM, so 
 
 from __future__ import annotations
 
-from typing import Dict, Tuple
+import json
+from typing import Dict, List, Mapping, Tuple
 
 NONE = -1  # no descriptor, no object
 BAD = 1  # no address
@@ -201,10 +202,20 @@ def _processes() -> Dict[str, Row]:
         "setpriority group": Row("setpriority", 1, NOBODY, 0),
         "setpriority user": Row("setpriority", 2, NOBODY, 0),
         "setpriority user, dirty": Row("setpriority", DIRTY | 2, NOBODY, 0),
+        "setpriority other": Row("setpriority", 0, NOBODY, 0),
         "setpriority own": Row("setpriority", 0, 0, 0, refused=False),
         "ioprio_set group": Row("ioprio_set", 2, NOBODY, 0x4004),
         "ioprio_set user": Row("ioprio_set", 3, NOBODY, 0x4004),
+        "ioprio_set other": Row("ioprio_set", 1, NOBODY, 0x4004),
         "ioprio_set own": Row("ioprio_set", 1, 0, 0xFFFFFFF, refused=False),
+        "sched_setaffinity other": Row("sched_setaffinity", NOBODY, 8, 0),
+        "sched_setaffinity own": Row("sched_setaffinity", 0, 8, 0, refused=False),
+        "sched_setscheduler other": Row("sched_setscheduler", NOBODY, 0, 0),
+        "sched_setscheduler own": Row("sched_setscheduler", 0, 0, 0, refused=False),
+        "sched_setparam other": Row("sched_setparam", NOBODY, 0),
+        "sched_setparam own": Row("sched_setparam", 0, 0, refused=False),
+        "sched_setattr other": Row("sched_setattr", NOBODY, 0, 0),
+        "sched_setattr own": Row("sched_setattr", 0, 0, 0, refused=False),
         "personality": Row("personality", 0x0040000),
         "personality, dirty": Row("personality", DIRTY | 0x0400000),
         "personality question": Row("personality", 0xFFFFFFFF, refused=False),
@@ -226,3 +237,23 @@ def _sockets() -> Dict[str, Row]:
 
 
 CHECKED = _rows()
+
+
+def rows(numbers: Mapping[str, int]) -> str:
+    """Return the whole table for a child: the label, the number to call, the arguments, as JSON."""
+    table = {name: (name, args) for name, args in {**OUTRIGHT, **ABSENT}.items()}
+    table.update({label: (row.name, row.args) for label, row in CHECKED.items()})
+    return json.dumps([(label, numbers[name], args) for label, (name, args) in table.items() if name in numbers])
+
+
+def answers(numbers: Mapping[str, int]) -> Dict[str, str]:
+    """Return what the floor answers to each entry that it refuses."""
+    expected = {name: "EPERM" for name in OUTRIGHT if name in numbers}
+    expected.update({name: "ENOSYS" for name in ABSENT if name in numbers})
+    expected.update({label: row.answer for label, row in CHECKED.items() if row.refused and row.name in numbers})
+    return expected
+
+
+def siblings(numbers: Mapping[str, int]) -> List[str]:
+    """Return the entries that the floor lets through: the same calls with harmless arguments."""
+    return [label for label, row in CHECKED.items() if not row.refused and row.name in numbers]

@@ -11,8 +11,9 @@ import subprocess
 import sys
 from typing import Any, Sequence
 
-from aasm._sys import bpf, order as orders, syscalls
 from support.launch import ROOT, Lab, python_grants
+
+from aasm._sys import bpf, order as orders, syscalls
 
 LAUNCHER = f"import sys;sys.path.insert(0,{str(ROOT)!r});from aasm.launcher import main;sys.exit(main(sys.argv[1:]))"
 EVERY_CAPABILITY = 2**64 - 1

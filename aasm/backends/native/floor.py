@@ -109,6 +109,9 @@ _NO_SET_ID = {  # the mode is argument 1 or 2; a set-id file would act with this
 }  # fmt: skip
 
 
+_SCHEDULING = ("sched_setaffinity", "sched_setattr", "sched_setparam", "sched_setscheduler")
+
+
 def _open_rule(flags: int, mode: int) -> Checked:
     # the mode counts only when a file is made; without O_CREAT its register holds anything
     return allow_only((none_of(flags, O_CREAT | O_TMPFILE),), (none_of(mode, SET_ID_BITS),))
@@ -130,8 +133,10 @@ CHECKED: Mapping[str, Rule] = {
     "prctl": refuse_values(0, (PR_SET_MM, PR_SET_PTRACER)),
     "personality": allow_only(*((equals(0, value),) for value in PERSONALITIES)),
     "prlimit64": allow_only((equals(0, 0),)),  # limits of outsiders, the supervisor among them
-    "setpriority": allow_only((equals(0, PRIO_PROCESS),)),
-    "ioprio_set": allow_only((equals(0, IOPRIO_WHO_PROCESS),)),
+    # priorities and processors of outsiders: a number may be anybody's, and only 0 is surely one's own
+    "setpriority": allow_only((equals(0, PRIO_PROCESS), equals(1, 0))),
+    "ioprio_set": allow_only((equals(0, IOPRIO_WHO_PROCESS), equals(1, 0))),
+    **{name: allow_only((equals(0, 0),)) for name in _SCHEDULING},
     "socketpair": allow_only(
         (equals(0, AF_UNIX), Condition(1, SOCK_TYPE_MASK, SOCK_STREAM)),
         (equals(0, AF_UNIX), Condition(1, SOCK_TYPE_MASK, SOCK_SEQPACKET)),
@@ -158,7 +163,8 @@ def describe() -> tuple[str, ...]:
         f"ioctl: {', '.join(IOCTLS)}",
         "set-id bits on files",
         "socket families other than AF_INET, AF_INET6 and AF_NETLINK routing; datagram socket pairs",
-        "limits of other processes, priorities of groups and users, personalities, PR_SET_MM, PR_SET_PTRACER",
+        "limits, priority, scheduling and affinity by process number, one's own included; only 0 is allowed",
+        "personalities, PR_SET_MM, PR_SET_PTRACER",
         "signals and abstract unix sockets beyond the boundary",
         "foreign and x32 system call numbers, numbers newer than the table",
     )

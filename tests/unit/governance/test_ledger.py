@@ -105,7 +105,7 @@ def test_files_are_private(state: Path) -> None:
         fill(state, 1)
     finally:
         os.umask(before)
-    for path, mode in ((state, 0o700), (state / ledger.NAME, 0o600), (state / ledger.LOCK, 0o600)):
+    for path, mode in ((state, 0o700), (state / ledger.NAME, 0o600), (state / ledger.LOCK, 0o200)):
         assert stat.S_IMODE(path.stat().st_mode) == mode
 
 

@@ -11,7 +11,8 @@ import pytest
 
 from aasm.errors import PolicyError
 from aasm.model.grants import beneath, covers
-from aasm.policy.grants import Trusted, Wanted, check_links, check_trusted, resolve
+from aasm.policy.grants import Trusted, Wanted, check_place, check_trusted, resolve
+from aasm.policy.walk import walk
 
 
 def wanted(path: Path | str, read: bool = True, write: bool = False) -> Wanted:
@@ -71,7 +72,7 @@ def test_a_link_beneath_a_write_grant_is_refused_wherever_it_stands_in_the_path(
     for path in (place / "ws" / "link", place / "ws" / "link" / "deep", place / "ws" / "sub" / ".." / "link"):
         asked = [write_to(place / "ws"), wanted(path)]
         with pytest.raises(PolicyError, match="symbolic link"):
-            check_links(asked, resolve(asked))
+            resolve(asked)
 
 
 def test_a_link_that_leads_through_a_writable_link_is_refused(place: Path) -> None:
@@ -81,7 +82,7 @@ def test_a_link_that_leads_through_a_writable_link_is_refused(place: Path) -> No
     (place / "outer").symlink_to(place / "ws" / "planted")
     asked = [write_to(place / "ws"), wanted(place / "outer")]
     with pytest.raises(PolicyError, match="planted"):
-        check_links(asked, resolve(asked))
+        resolve(asked)
 
 
 def test_links_that_no_program_may_write_are_followed(place: Path) -> None:
@@ -90,7 +91,35 @@ def test_links_that_no_program_may_write_are_followed(place: Path) -> None:
     (place / "link").symlink_to("target")
     (place / "to_ws").symlink_to("ws")
     asked = [write_to(place / "to_ws"), wanted(place / "link"), wanted(place / "ws")]
-    check_links(asked, resolve(asked))
+    assert {grant.path for grant in resolve(asked)} == {str(place / "ws"), str(place / "target")}
+
+
+def test_a_working_directory_that_is_reached_through_a_planted_link_is_refused(place: Path) -> None:
+    (place / "ws").mkdir()
+    (place / "elsewhere").mkdir()
+    (place / "ws" / "link").symlink_to(place / "elsewhere")
+    grants = resolve([write_to(place / "ws")])
+    check_place(walk(str(place / "ws")), grants, "--workdir")
+    with pytest.raises(PolicyError, match="symbolic link"):
+        check_place(walk(str(place / "ws" / "link")), grants, "--workdir")
+
+
+def test_something_trusted_behind_a_link_that_may_be_written_is_refused(place: Path) -> None:
+    (place / "ws").mkdir()
+    (place / "state").mkdir()
+    (place / "ws" / "link").symlink_to(place / "state")
+    grants = resolve([write_to(place / "ws")])
+    check_trusted(grants, [Trusted(str(place / "state"), "the ledger", True)])
+    with pytest.raises(PolicyError, match="the ledger"):
+        check_trusted(grants, [Trusted(str(place / "ws" / "link"), "the ledger", True)])
+    with pytest.raises(PolicyError, match="the ledger"):
+        check_trusted(grants, [Trusted(str(place / "ws" / "not" / "there" / "yet"), "the ledger", True)])
+
+
+@pytest.mark.parametrize("path", ["/proc/self", "/proc/self/fd", "/dev/fd", "/proc/thread-self"])
+def test_a_grant_on_one_process_of_proc_is_refused(path: str) -> None:
+    with pytest.raises(PolicyError, match="one process"):
+        resolve([wanted(path)])
 
 
 def test_a_loop_of_links_is_refused_and_does_not_hang(place: Path) -> None:

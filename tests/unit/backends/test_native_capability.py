@@ -1,0 +1,176 @@
+# SPDX-FileCopyrightText: 2026 The aasm authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the native backend says about itself on hosts of every kind, and what it cannot lower."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from support.host import ALL_OF_SECCOMP, facts_for_abi
+
+from aasm._sys import landlock, probe
+from aasm.backends.native import capability
+from aasm.model.domains import (
+    CapabilityDomain as Domain,
+    DecisionTiming,
+    DescendantCoverage,
+    FailurePosture,
+    Maturity,
+    Mediation,
+    PlatformBoundary,
+    Support,
+    Synchrony,
+    can_prevent,
+)
+from aasm.model.requirements import (
+    WHOLE,
+    Requirement,
+    ResourceLimits,
+    Scope,
+    ceilings,
+    permit_only,
+)
+
+HELD = (
+    Domain.FILESYSTEM_READ, Domain.FILESYSTEM_WRITE, Domain.NETWORK_EGRESS, Domain.SYSCALL, Domain.PROCESS_CREATION,
+)  # fmt: skip
+READ_FILE, MAKE_SYM, TRUNCATE, REFER = 1 << 2, 1 << 12, 1 << 14, 1 << 13
+
+
+def without(fs: int, abi: int = 7) -> probe.HostFacts:
+    """Return the facts of a kernel that reports an ABI and refuses some of its rights."""
+    facts = facts_for_abi(abi)
+    return facts._replace(landlock=facts.landlock._replace(fs=facts.landlock.fs & ~fs))
+
+
+@pytest.mark.parametrize("abi", range(0, landlock.NEWEST_ABI + 1))
+def test_a_boundary_exists_from_the_version_that_scopes_signals(abi: int) -> None:
+    found = capability.capabilities_of(facts_for_abi(abi))
+    assert bool(found.unavailable) == (abi < 6)
+    assert found.provenance.id == "aasm-native" and found.boundary is PlatformBoundary.SHARED_HOST_KERNEL
+    if abi < 6:
+        assert found.reports == ()  # silence, never a promise
+        assert all(found.report_for(domain) is None for domain in Domain)
+    else:
+        assert [item.domain for item in found.reports] == list(Domain)
+        assert tuple(item.domain for item in found.reports if item.support is not Support.UNSUPPORTED) == HELD
+
+
+@pytest.mark.parametrize("abi", [1, 3, 5])
+def test_an_old_kernel_is_told_what_it_lacks_and_which_brings_it(abi: int) -> None:
+    reason = capability.unavailable(facts_for_abi(abi))
+    assert f"ABI {abi} is usable here and 6 is needed (Linux 6.12)" in reason
+    assert "signals and abstract unix sockets" in reason
+
+
+@pytest.mark.parametrize("state", ["not_built", "disabled_at_boot", "filtered", "unmeasured", "unsupported_host"])
+def test_without_landlock_the_reason_is_the_one_that_was_found(state: str) -> None:
+    facts = facts_for_abi(0)
+    facts = facts._replace(landlock=facts.landlock._replace(state=state, detail=f"because of {state}"))
+    assert capability.unavailable(facts) == f"because of {state}"
+
+
+@pytest.mark.parametrize("missing", ["filter", "errno", "kill_process"])
+def test_without_a_filter_that_can_refuse_and_kill_there_is_no_boundary(missing: str) -> None:
+    seccomp = ALL_OF_SECCOMP._replace(**{missing: False})
+    assert capability.unavailable(facts_for_abi(7, seccomp=seccomp)) == "this kernel cannot filter system calls"
+    seccomp = seccomp._replace(detail="as found")
+    assert capability.unavailable(facts_for_abi(7, seccomp=seccomp)) == "as found"
+
+
+@pytest.mark.parametrize("fact", ["user_notif", "wait_killable"])
+def test_what_no_boundary_of_this_release_needs_is_not_asked_for(fact: str) -> None:
+    assert capability.unavailable(facts_for_abi(7, seccomp=ALL_OF_SECCOMP._replace(**{fact: False}))) == ""
+
+
+@pytest.mark.parametrize("euid", [0, 1000])
+@pytest.mark.parametrize("arch", ["x86_64", "aarch64", "riscv64"])
+def test_identity_and_architecture_change_nothing(euid: int, arch: str) -> None:
+    found = capability.capabilities_of(facts_for_abi(7, arch, euid=euid))
+    assert found == capability.capabilities_of(facts_for_abi(7))
+
+
+# --- the reports ---
+
+
+def test_every_domain_is_either_held_with_its_limits_or_missing_with_its_reason() -> None:
+    assert set(capability.LIMITATIONS) == set(HELD)
+    assert set(capability.LIMITATIONS) | set(capability.MISSING) == set(Domain)
+    assert not set(capability.LIMITATIONS) & set(capability.MISSING)
+    texts = [text for found in capability.LIMITATIONS.values() for text in found] + list(capability.MISSING.values())
+    assert all(text and text.isprintable() for text in texts)
+
+
+@pytest.mark.parametrize("domain", HELD)
+def test_what_is_held_is_held_before_the_effect_in_the_whole_tree(domain: Domain) -> None:
+    item = capability.capabilities_of(facts_for_abi(7)).report_for(domain)
+    assert item is not None and can_prevent(item)
+    assert (item.mediation, item.timing, item.synchrony) == (Mediation.ENFORCE, DecisionTiming.PRE, Synchrony.SYNC)
+    assert (item.failure, item.descendants) == (FailurePosture.FAIL_CLOSED, DescendantCoverage.PROCESS_TREE)
+    assert item.support is Support.PARTIAL and item.limitations == capability.LIMITATIONS[domain]
+    assert item.maturity is Maturity.EXPERIMENTAL  # nothing is validated yet, so nothing may be reported as achieved
+
+
+@pytest.mark.parametrize("domain", [domain for domain in Domain if domain not in HELD])
+def test_what_is_missing_promises_nothing(domain: Domain) -> None:
+    item = capability.capabilities_of(facts_for_abi(9)).report_for(domain)
+    assert item is not None and not can_prevent(item)
+    assert item.support is Support.UNSUPPORTED and item.reason == capability.MISSING[domain]
+
+
+@pytest.mark.parametrize(
+    "lost, domain, name",
+    [
+        (READ_FILE, Domain.FILESYSTEM_READ, "read_file"),
+        (MAKE_SYM, Domain.FILESYSTEM_WRITE, "make_sym"),
+        (TRUNCATE, Domain.FILESYSTEM_WRITE, "truncate"),
+        (REFER, Domain.FILESYSTEM_WRITE, "refer"),
+    ],
+)
+def test_a_right_that_the_kernel_refuses_takes_its_domain_away(lost: int, domain: Domain, name: str) -> None:
+    found = capability.capabilities_of(without(lost))
+    item = found.report_for(domain)
+    assert item is not None and item.support is Support.UNSUPPORTED
+    assert item.reason == f"this kernel refuses the Landlock rights {name}"
+    others = [other.domain for other in found.reports if other.support is not Support.UNSUPPORTED]
+    assert others == [other for other in HELD if other is not domain]
+
+
+# --- what cannot be lowered ---
+
+SELECTED = permit_only(("one", "two"))
+LOWERING: dict[str, tuple[Domain, Scope, str]] = {
+    "hosts": (Domain.NETWORK_EGRESS, SELECTED, "single destinations are not held"),
+    "the network": (Domain.NETWORK_EGRESS, WHOLE, ""),
+    "some processes": (Domain.PROCESS_CREATION, SELECTED, "only new processes as a whole"),
+    "a number of processes": (Domain.PROCESS_CREATION, ceilings(ResourceLimits(max_pids=3)), "only new processes"),
+    "all processes": (Domain.PROCESS_CREATION, WHOLE, ""),
+    "named calls": (Domain.SYSCALL, SELECTED, ""),
+    "no call": (Domain.SYSCALL, WHOLE, "an empty list of permitted calls"),
+    "paths": (Domain.FILESYSTEM_READ, SELECTED, ""),
+    "no path": (Domain.FILESYSTEM_WRITE, WHOLE, ""),
+}
+
+
+@pytest.mark.parametrize("domain, scope, gap", LOWERING.values(), ids=list(LOWERING))
+def test_what_cannot_be_lowered_is_unsupported_for_this_run(domain: Domain, scope: Scope, gap: str) -> None:
+    found, requirement = capability.capabilities_of(facts_for_abi(7)), Requirement(domain, scope)
+    narrowed = capability.narrow(found, (requirement,))
+    text = capability.lowering_gap(requirement)
+    assert text.startswith(gap) and bool(text) == bool(gap)
+    item = narrowed.report_for(domain)
+    assert item is not None and (item.support is Support.UNSUPPORTED) == bool(gap)
+    assert not gap or item.reason == text
+    # nothing else changes, and the order of the domains stays
+    for before, after in zip(found.reports, narrowed.reports):
+        assert before.domain is after.domain and (before == after or after.domain is domain)
+    assert narrowed._replace(reports=()) == found._replace(reports=())
+
+
+def test_narrowing_never_widens() -> None:
+    found: Any = capability.capabilities_of(facts_for_abi(5))
+    requirements = tuple(Requirement(domain, scope) for domain, scope, _ in LOWERING.values())
+    assert capability.narrow(found, requirements) == found
+    usable = capability.capabilities_of(facts_for_abi(7))
+    assert capability.narrow(usable, ()) == usable
