@@ -32,6 +32,10 @@ def _adopted(directory: str) -> str:
 
 
 if __name__ == "__main__":
+    import _signal  # type: ignore[import-not-found]  # built in as well
+
+    if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
+        _signal.signal(_signal.SIGINT, _signal.SIG_DFL)  # an interrupt from here on ends us without a traceback
     directory = sys.path[0] if sys.path else ""
     imports_cwd = _clean_path()
     package = __package__ or _adopted(directory)  # without a package, the directory itself was run

@@ -214,14 +214,16 @@ def _trusted(request: Request, around: Surroundings, stated: Stated) -> list[Tru
     trusted += [Trusted(path, what, inside) for path, what, inside in _TRUSTED_OF_THE_HOST]
     trusted += [Trusted(path, "modules that Python would import", True) for path in _places_for_modules(around)]
     prefixes = dict.fromkeys((sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix))
+    trusted.append(Trusted(os.path.join(sys.prefix, "pyvenv.cfg"), "the Python installation", True))
     trusted += [Trusted(prefix, "the Python installation", False) for prefix in prefixes]
     if request.receipt is not None:
         trusted.append(Trusted(os.path.join(around.cwd, request.receipt), "the receipt (--receipt)", False))
     if stated.policy_file:
-        trusted.append(Trusted(stated.policy_file, "the policy in use", True))
+        trusted.append(Trusted(os.path.join(around.cwd, stated.policy_file), "the policy in use", True))
     if request.imports_cwd:
-        what = "what `python -m` imports from the working directory; start it with -I or as the installed script"
-        trusted.append(Trusted(around.cwd, what, True))
+        what = "the working directory, from which `python -m` imports"
+        remedy = "start aasm as the installed script, or with -I, or with -P (Python 3.11 and later)"
+        trusted.append(Trusted(around.cwd, what, True, remedy))
     return trusted
 
 

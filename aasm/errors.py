@@ -40,7 +40,8 @@ class AasmError(Exception):
         self.what, self.where, self.remedy = what, where, remedy
 
     def __str__(self) -> str:
-        line = f"{self.where}: {self.what}" if self.where else self.what
+        what, where = short(self.what), short(self.where)
+        line = f"{where}: {what}" if where else what
         return one_line(f"{line}; {self.remedy}" if self.remedy else line)
 
 
@@ -71,8 +72,20 @@ class ReceiptError(AasmError):
     exit_code = USAGE
 
 
+class NoReceiptError(ReceiptError):
+    """A file that could be read is no receipt, or no longer one: it is as untrustworthy as a broken seal."""
+
+    exit_code = INVALID
+
+
 class InternalError(AasmError):
     """A defect in aasm itself: something that cannot happen did. Asks for a report."""
+
+
+def short(text: str, most: int = 600) -> str:
+    """Return `text`, with its middle left out when it has more than `most` characters."""
+    half = most // 2
+    return text if len(text) <= most else f"{text[:half]}...({len(text)} characters)...{text[-half:]}"
 
 
 def one_line(text: str) -> str:

@@ -277,9 +277,10 @@ Builds a boundary around itself as an order says (Landlock rules, limits, seccom
 canaries, and executes the program that the order names. `aasm run` starts it by itself.
 
 By hand, to audit one launch:
-  python -m aasm run exec --dry-run --show-order ... -- PROGRAM > order   write the order of a launch
-  python -m aasm.launcher --print order                                   read it, field by field
-  python -m aasm.launcher --order order                                   carry it out
+  aasm run exec --dry-run --show-order --home real --isolation process --system -- true > /tmp/order
+                                                    writes the order of a launch
+  python -m aasm.launcher --print /tmp/order        shows it, field by field
+  python -m aasm.launcher --order /tmp/order        carries it out
 
 Exit status: the program's own; 125 when a step failed (one line names it); nothing was executed then.
 """

@@ -96,6 +96,14 @@ def launch(request: Request, begun: Begun, say: Say, listen: Callable[[Event], N
         begun.discard()
 
 
+def refuse(request: Request, say: Say, problem: AasmError) -> None:
+    """Record a launch that was refused before there was anything to launch with."""
+    identity = new_identity(request.agent_id, request.team_id, (), dry_run=False)
+    held = _Held(request, surroundings(), identity, say)
+    held.refused(problem)
+    held.clean()
+
+
 def _launch(held: _Held, begun: Begun, listen: Callable[[Event], None]) -> Result:
     try:
         return held.launch(begun, listen)

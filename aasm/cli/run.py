@@ -70,7 +70,13 @@ def _launched(
 ) -> Result:
     from ..supervise.begin import begin
 
-    begun = begin(confined=options.isolation != "none")  # the launcher starts while the rest is imported and planned
+    try:  # the launcher starts while the rest is imported and planned
+        begun = begin(confined=options.isolation != "none")
+    except AasmError as problem:
+        from .. import run
+
+        run.refuse(_request(options, program, env, imports_cwd), _voice(options), problem)
+        raise
     from .. import run
 
     return run.launch(_request(options, program, env, imports_cwd), begun, _voice(options), lambda event: None)

@@ -8,6 +8,7 @@ component of a granted path that lies beneath a write grant may be a symbolic li
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from typing import Iterable, NamedTuple
@@ -32,6 +33,7 @@ class Trusted(NamedTuple):
     path: str
     what: str
     inside: bool  # a grant somewhere inside it is refused as well, not only one that covers it
+    remedy: str = "grant a narrower path, or move that elsewhere"
 
 
 def resolve(wanted: Iterable[Wanted]) -> tuple[Grant, ...]:
@@ -61,7 +63,8 @@ def _walked(item: Wanted) -> Walked:
     try:
         return walk(item.path)
     except OSError as problem:
-        remedy = "create it, or take the entry out of the policy"
+        missing = problem.errno == errno.ENOENT
+        remedy = "create it, or take the entry out of the policy" if missing else "correct the path"
         raise PolicyError(f"{item.path}: {system_text(problem)}", item.origin, remedy) from None
 
 
@@ -107,9 +110,8 @@ def check_trusted(grants: Iterable[Grant], trusted: Iterable[Trusted]) -> None:
         for (item, found), identities in zip(listed, above):
             # a bind mount is a second name for the same directory, which only its identity betrays
             if (grant.device, grant.inode) in identities or _reaches(grant.path, found, item.inside):
-                what = f"whoever may write {grant.path} could change {item.what} ({item.path})"
-                remedy = "the next run trusts it: grant a narrower path, or move that elsewhere"
-                raise PolicyError(what, grant.origin, remedy)
+                trusts = f"what the next run trusts: {item.what} ({item.path})"
+                raise PolicyError(f"whoever may write {grant.path} could change {trusts}", grant.origin, item.remedy)
 
 
 def _reaches(top: str, found: Walked, inside: bool) -> bool:

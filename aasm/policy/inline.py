@@ -83,7 +83,8 @@ class Line:
             return
         if text[after] == ":":
             self.fail(after, "a colon after a complete value", _ONE_KEY)
-        self.fail(after, f"text after a complete value: {shown(text[after:])}", "put all of the text into the quotes")
+        remedy = "take it out, or put all of the text into quotes; a comment needs a blank before its #"
+        self.fail(after, f"text after a complete value: {shown(text[after:])}", remedy)
 
     def nothing(self, at: int) -> bool:
         """Return whether only blanks and a comment follow from `at`, a position behind a colon or a dash."""

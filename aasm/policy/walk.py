@@ -13,6 +13,8 @@ import os
 import stat
 from typing import NamedTuple
 
+from ..errors import InternalError
+
 _STEP = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _MOST_LINKS = 40  # as path_resolution(7)
 
@@ -37,6 +39,8 @@ def walk_as_far_as_possible(path: str) -> Walked:
 
 class _Walk:
     def __init__(self, path: str) -> None:
+        if not path.startswith("/"):
+            raise InternalError(f"a relative path cannot be followed: {path}")
         self.todo = _parts(path)
         self.resolved = "/"
         self.links: list[str] = []

@@ -34,7 +34,8 @@ def open_regular(path: str) -> int:
         _expect_regular(path, os.stat(path).st_mode)  # before opening: to open a device can have effects
         descriptor = os.open(path, _FLAGS)
     except OSError as problem:
-        raise ReceiptError(f"cannot be read: {system_text(problem)}", path) from None
+        what = f"cannot be read: {system_text(problem)}"
+        raise ReceiptError(what, path or "the empty name", "name a receipt that you may read") from None
     try:
         _expect_regular(path, os.fstat(descriptor).st_mode)
     except ReceiptError:
@@ -63,7 +64,7 @@ def _expect_regular(path: str, mode: int) -> None:
     if stat.S_ISREG(mode):
         return
     kind = next((words for test, words in _KINDS if test(mode)), "no regular file")
-    raise ReceiptError(f"is {kind}, not a regular file", path)
+    raise ReceiptError(f"is {kind}, not a regular file", path, "name the receipt itself")
 
 
 def _read(descriptor: int, where: str, limit: int) -> bytes:
@@ -76,4 +77,4 @@ def _read(descriptor: int, where: str, limit: int) -> bytes:
         if not piece:
             return bytes(data)
         data += piece
-    raise ReceiptError(f"is larger than {limit} bytes, which no receipt is", where)
+    raise ReceiptError(f"is larger than {limit} bytes, which no receipt is", where, "name the receipt itself")

@@ -13,13 +13,14 @@ import os
 import sys
 from typing import Any, NamedTuple, NoReturn
 
-from ..errors import INVALID, OK, USAGE, ReceiptError, UsageError, one_line, system_text
+from ..errors import INVALID, OK, NoReceiptError, ReceiptError, UsageError, one_line, system_text
 from .canonical import MAX_BYTES, decode, digest
 from .facts import CANONICAL_FORM, SEAL_KIND
 from .read import read_file, read_standard_input
 from .rules import judge
 from .shape import Defect, show
 
+REMEDY = "it was changed, cut short, or never a receipt: ask whoever wrote it for the original"
 VERDICT_SCHEMA = "aasm.receipt.verdict/1"
 HOLDS, MISMATCH, UNCOMPUTABLE = "holds", "mismatch", "uncomputable"
 
@@ -46,8 +47,11 @@ def verify_file(path: str) -> Verdict:
 
 
 def verify_bytes(data: bytes, where: str) -> Verdict:
-    """Return the verdict on the bytes of a receipt; ReceiptError about `where` when they are not its strict JSON."""
-    envelope = decode(data, where)
+    """Return the verdict on the bytes of a receipt; NoReceiptError about `where` when they are not its strict JSON."""
+    try:
+        envelope = decode(data, where)
+    except ReceiptError as problem:
+        raise NoReceiptError(problem.what, problem.where, problem.remedy or REMEDY) from None
     seal, detail = check_seal(envelope)
     return Verdict(seal, detail, *judge(envelope))
 
@@ -95,8 +99,9 @@ def main(args: list[str], prog: str = "aasm receipt verify") -> int:
 
 _DESCRIPTION = "Check the seal of receipts and the rules that their claims must keep. The two are separate results."
 _EPILOG = (
-    "Exit status: 0 when every seal holds and no rule is broken, 1 otherwise, 2 for a wrong command line or a file"
-    " that cannot be read. A seal is a digest: it shows a change, never who wrote the receipt."
+    "Exit status: 0 when every seal holds and no rule is broken, 1 otherwise (also for a file that is no receipt),"
+    " 2 for a wrong command line or a file that cannot be read. A seal is a digest: it shows a change, never who"
+    " wrote the receipt."
 )
 
 
@@ -112,7 +117,7 @@ def _verify_one(path: str, as_json: bool, several: bool) -> int:
         if as_json:
             _say(_json_line(path, {"error": str(problem), "trustworthy": False}))
         print(f"error: {problem}", file=sys.stderr)
-        return USAGE
+        return problem.exit_code
     if as_json:
         _say(_json_line(path, _as_json(verdict)))
     else:

@@ -15,7 +15,7 @@ import stat
 from typing import NamedTuple
 
 from .._sys import boundary, process
-from ..errors import HostError
+from ..errors import HostError, system_text
 from .loop import HANDLED
 from .spawn import Launcher, start_launcher
 
@@ -37,6 +37,15 @@ class Begun(NamedTuple):
 
 def begin(confined: bool) -> Begun:
     """Take this process over for one run and, for a confined one, start the launcher. Raises HostError."""
+    try:
+        return _begin(confined)
+    except OSError as problem:
+        what = f"this process cannot supervise: {system_text(problem)}"
+        remedy = "allow prctl, signalfd and memfd_create in the filter around it"
+        raise HostError(what, "", remedy) from None
+
+
+def _begin(confined: bool) -> Begun:
     if confined:
         _check_descriptors()
     boundary.close_on_exec_from(3)  # descriptors that whoever started us left open

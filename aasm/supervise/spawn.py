@@ -60,7 +60,9 @@ def start_launcher() -> Launcher:
         page = boundary.StatusPage(memory)
         pid = _spawn_launcher(end, memory)
     except OSError as problem:
-        raise HostError(f"the launcher cannot be started: {system_text(problem)}", sys.executable or "python") from None
+        what = f"the launcher cannot be started: {system_text(problem)}"
+        remedy = "raise the limits of this process, or allow socketpair and memfd_create in the filter around it"
+        raise HostError(what, sys.executable or "python", remedy) from None
     os.close(end)
     os.close(memory)
     return Launcher(pid, ours, page)

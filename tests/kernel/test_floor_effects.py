@@ -11,10 +11,11 @@ import subprocess
 from typing import Iterator
 
 import pytest
-from support.inside import bare, grants, held, policy, under
+from support import orders
+from support.inside import bare, grants, held, policy, program, read, under
 from support.launch import Lab
 
-from aasm._sys import syscalls
+from aasm._sys import order as order_format, syscalls
 
 ARCH = syscalls.host_arch()
 
@@ -102,24 +103,43 @@ tell(connect=attempt(send), made=attempt(socket.socket, socket.AF_UNIX), own=far
 """
 
 
-@pytest.mark.parametrize("kind", [socket.SOCK_STREAM, socket.SOCK_SEQPACKET], ids=["stream", "seqpacket"])
-def test_no_abstract_socket_outside_is_reached_through_an_inherited_one(lab: Lab, kind: socket.SocketKind) -> None:
-    name = f"@aasm-test-{os.getpid()}-{os.urandom(4).hex()}"
+@pytest.fixture(params=[socket.SOCK_STREAM, socket.SOCK_SEQPACKET], ids=["stream", "seqpacket"])
+def abstract(request: pytest.FixtureRequest) -> Iterator[tuple[str, socket.socket, socket.SocketKind]]:
+    """A listener without a path, outside: its name, itself, its kind."""
+    name, kind = f"@aasm-test-{os.getpid()}-{os.urandom(4).hex()}", request.param
     with socket.socket(socket.AF_UNIX, kind) as listener:
         listener.bind(name.replace("@", "\0"))
         listener.listen()
         listener.settimeout(5)
-        with socket.socket(socket.AF_UNIX, kind) as given:
-            done = held(lab, ABSTRACT, name, stdin=given).told
-        assert (done["connect"], done["made"], done["own"]) == ("EPERM", "EAFNOSUPPORT", "own"), done
-        with socket.socket(socket.AF_UNIX, kind) as given:
-            assert bare(lab, ABSTRACT, name, stdin=given).told["connect"] == "ok"
-        # the first to arrive is the control's: nothing came from inside
-        with listener.accept()[0] as arrived:
-            assert arrived.recv(9) == b"reached"
-        listener.setblocking(False)
-        with pytest.raises(BlockingIOError):
-            listener.accept()
+        yield name, listener, kind
+
+
+def test_a_socket_that_is_connected_to_nothing_is_not_handed_in(
+    lab: Lab, abstract: tuple[str, socket.socket, socket.SocketKind]
+) -> None:
+    name, _, kind = abstract
+    with socket.socket(socket.AF_UNIX, kind) as given:
+        done = held(lab, ABSTRACT, name, stdin=given)
+    assert done.code == 125 and done.told == {}
+    assert done.stderr.startswith("error: descriptor 0: is a socket that is not connected to one place")
+
+
+def test_no_abstract_socket_outside_is_reached_even_through_an_inherited_one(
+    lab: Lab, abstract: tuple[str, socket.socket, socket.SocketKind]
+) -> None:
+    name, listener, kind = abstract
+    order = order_format.encode(orders.for_program(lab, *program(ABSTRACT, name)))
+    with socket.socket(socket.AF_UNIX, kind) as given:  # only an order by hand lets such a socket in at all
+        done = read(orders.by_hand(lab, order, stdin=given)).told
+    assert (done["connect"], done["made"], done["own"]) == ("EPERM", "EAFNOSUPPORT", "own"), done
+    with socket.socket(socket.AF_UNIX, kind) as given:
+        assert bare(lab, ABSTRACT, name, stdin=given).told["connect"] == "ok"
+    # the first to arrive is the control's: nothing came from inside
+    with listener.accept()[0] as arrived:
+        assert arrived.recv(9) == b"reached"
+    listener.setblocking(False)
+    with pytest.raises(BlockingIOError):
+        listener.accept()
 
 
 # --- limits and priorities of others ---

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import os
 import signal
 from typing import Any
@@ -125,7 +126,8 @@ launcher.execute = execute
     with started(lab, command, pass_fds=[status.number]) as process:
         pid = stopped_launcher(process)
         os.kill(pid, number)
-        os.kill(pid, signal.SIGCONT)
+        with contextlib.suppress(ProcessLookupError):  # SIGKILL needs no SIGCONT, and it may be reaped by now
+            os.kill(pid, signal.SIGCONT)
         done = finish(process)
     line = assert_never_ran(lab, done, "not_started")
     name = signal.Signals(number).name

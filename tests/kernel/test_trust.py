@@ -202,7 +202,7 @@ def test_a_run_as_a_module_from_inside_a_write_grant_is_refused_on_every_python(
     for done in (module(lab), module(lab, cwd=below, write=".."), module(lab, write=str(lab.workspace))):
         line = one_error(done)
         assert done.returncode == 125, done.stderr
-        assert "what `python -m` imports from the working directory; start it with -I or as the installed" in line
+        assert "start aasm as the installed script, or with -I, or with -P" in line
     assert list(lab.workspace.iterdir()) == [below]
     names = lab.directory("ws/aasm"), lab.directory("ws/runpy")
     for name in names:  # a package of this name there would be imported by the next run

@@ -1,0 +1,229 @@
+# SPDX-FileCopyrightText: 2026 The aasm authors
+# SPDX-License-Identifier: Apache-2.0
+"""A wrong command line: one error line, exit 2, nothing started, nothing recorded. What follows `--` is not ours."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from typing import Sequence
+
+import pytest
+from support.launch import Lab
+from support.outcome import Done, events, exec_options, launch, one_error
+
+from aasm.cli.options import parser
+
+RUN = ("run", "exec")
+NUMBER = "expected a whole number from 1 to 9007199254740991, not "
+DESCRIPTOR = "expected the number of an open descriptor above 2, not "
+
+# The words between `run exec` and `-- touch ran`, and what the line must say.
+WRONG: dict[str, tuple[Sequence[str], str]] = {
+    "unknown option": (["--nonsense"], "unrecognized arguments: --nonsense"),
+    "unknown short option": (["-x"], "unrecognized arguments: -x"),
+    "abbreviation": (["--isol", "process"], "unrecognized arguments: --isol process"),
+    "abbreviation with a sign": (["--max-wall-clock=3"], "unrecognized arguments: --max-wall-clock=3"),
+    "a word too many": (["word"], "unrecognized arguments: word"),
+    "an empty word": ([""], "unrecognized arguments: "),
+    "no value": (["--isolation"], "argument --isolation: expected one argument"),
+    "a value that is an option": (["--policy", "--system"], "argument --policy: expected one argument"),
+    "isolation": (["--isolation", "Process"], "argument --isolation: invalid choice: 'Process'"),
+    "empty isolation": (["--isolation", ""], "argument --isolation: invalid choice: ''"),
+    "home": (["--home", "/root"], "argument --home: invalid choice: '/root'"),
+    "report": (["--report", "loud"], "argument --report: invalid choice: 'loud'"),
+    "ceiling of nothing": (["--max-wall-clock-seconds", "0"], NUMBER + "'0'"),
+    "negative ceiling": (["--max-wall-clock-seconds=-1"], NUMBER + "'-1'"),
+    "ceiling in words": (["--max-wall-clock-seconds", "ten"], NUMBER + "'ten'"),
+    "ceiling with a fraction": (["--max-wall-clock-seconds", "1.5"], NUMBER + "'1.5'"),
+    "ceiling with a blank": (["--max-wall-clock-seconds", " 1"], NUMBER + "' 1'"),
+    "ceiling with a line": (["--max-wall-clock-seconds", "1_0"], NUMBER + "'1_0'"),
+    "ceiling in other digits": (["--max-wall-clock-seconds", "\u0661"], NUMBER + "'\u0661'"),
+    "ceiling past every clock": (["--max-wall-clock-seconds", str(2**53)], NUMBER + f"'{2**53}'"),
+    "endless ceiling": (["--max-wall-clock-seconds", "9" * 5000], NUMBER + "'999"),
+    "descriptor of the program": (["--status-fd", "2"], DESCRIPTOR + "'2'"),
+    "descriptor in words": (["--status-fd", "stdout"], DESCRIPTOR + "'stdout'"),
+    "negative descriptor": (["--status-fd=-1"], DESCRIPTOR + "'-1'"),
+    "closed descriptor": (["--status-fd", "77"], "descriptor 77 is not open"),
+    "descriptor past all": (["--status-fd", str(2**64)], DESCRIPTOR),
+    "variable without a name": (["--env", "=value"], "--env: expected NAME or NAME=VALUE"),
+    "empty variable": (["--env", ""], "--env: expected NAME or NAME=VALUE"),
+    "variable twice": (["--env", "A=1", "--env", "A"], "--env: A is given more than once"),
+    "authority of ours": (["--env", "AA_API_KEY"], "AA_API_KEY is authority of the supervisor and never passed on"),
+    "authority of ours with a value": (["--env", "AASM_TOKEN=secret"], "AASM_TOKEN is authority of the supervisor"),
+    "policy and path": (["--policy", "p", "--read", "/"], "--policy: states a policy, and so does --read, --write or"),
+    "policy and system": (["--policy", "p", "--system"], "--policy: states a policy, and so does --read, --write or"),
+    "empty policy": (["--policy", ""], "--policy: is empty; name a path"),
+    "empty workdir": (["--workdir", ""], "--workdir: is empty; name a path"),
+    "empty receipt": (["--receipt", ""], "--receipt: is empty; name a path"),
+    "order without a preview": (["--show-order"], "--show-order: only a dry run shows an order; add --dry-run"),
+    "order without a boundary": (["--dry-run", "--show-order"], "--show-order: without a boundary there is no order"),
+    "control characters": (["--isolation", "a\nerror: b\x1b[2J"], "error: b"),
+    "no text": (["--isolation", "\udcff\udc80"], "invalid choice: "),
+}
+OPTIONS = [
+    option
+    for action in parser()._actions
+    for option in action.option_strings
+    if option.startswith("--") and option not in ("--help", "--no-proxy", "--write")
+]
+ONCE = {
+    "--isolation": "process", "--policy": "p", "--max-wall-clock-seconds": "3", "--workdir": ".", "--home": "real",
+    "--agent-id": "a", "--team-id": "t", "--receipt": "r", "--report": "never",
+}  # fmt: skip
+
+
+def assert_usage_error(lab: Lab, done: Done[str], words: str) -> None:
+    """One line with these words, exit 2; no program, no launcher, no record, no file."""
+    line = one_error(done)
+    assert done.returncode == 2, done.stderr
+    assert words in line, line
+    assert line.isprintable() and done.stderr == line + "\n"
+    assert list(lab.workspace.iterdir()) == [] and list(lab.state.iterdir()) == [] and lab.leftovers() == []
+
+
+@pytest.mark.parametrize("turn", range(6))
+def test_a_wrong_option_is_one_line_and_nothing_happens(lab: Lab, turn: int) -> None:
+    """The user makes no difference here, so each has half of the table."""
+    for name in list(WRONG)[turn * 2 + (lab.user.uid is None) :: 12]:
+        options, words = WRONG[name]
+        assert_usage_error(lab, lab.aasm(*RUN, *options, "--", "touch", "ran"), words)
+
+
+def test_the_table_names_every_option() -> None:
+    """So that an option that is new gets its wrong values too."""
+    named = " ".join(word for options, _ in WRONG.values() for word in options) + " ".join(ONCE)
+    assert [option for option in OPTIONS if option not in named] == []
+
+
+def test_an_option_that_stands_twice_is_refused_since_nobody_knows_which_was_meant(lab: Lab) -> None:
+    for option, value in ONCE.items():
+        done = lab.aasm(*RUN, option, value, f"{option}={value}", "--", "touch", "ran")
+        assert_usage_error(lab, done, f"{option}: given more than once")
+    done = lab.aasm(*RUN, "--status-fd", "3", "--status-fd", "3", "--", "touch", "ran", pass_fds=[])
+    assert_usage_error(lab, done, "--status-fd")
+
+
+WHERE = {
+    "no program": ([*RUN], "no `--` separates the options from the program"),
+    "no program behind the sign": ([*RUN, "--system", "--"], "no program stands behind `--`"),
+    "no sign": ([*RUN, "--system", "touch", "ran"], "no `--` separates the options from the program"),
+    "no command": ([], "no command was given"),
+    "no target": (["run"], "no target was given"),
+    "unknown target": (["run", "touch", "--", "ran"], "unknown target 'touch'"),
+    "unknown command": (["exec", "--", "touch", "ran"], "unknown command 'exec'"),
+    "option first": (["--isolation", "process", "run", "exec", "--", "touch", "ran"], "unknown command '--isolation'"),
+    "receipt without a verb": (["receipt"], "expected `receipt verify`"),
+    "receipt with another": (["receipt", "make"], "expected `receipt verify`"),
+}
+
+
+@pytest.mark.parametrize("name", list(WHERE))
+def test_a_command_that_is_none_is_one_line_and_nothing_happens(lab: Lab, name: str) -> None:
+    words, text = WHERE[name]
+    assert_usage_error(lab, lab.aasm(*words), text)
+
+
+@pytest.mark.parametrize("option", ["--agent-id", "--team-id"])
+def test_an_id_that_is_none_or_looks_like_a_credential_is_refused(lab: Lab, option: str) -> None:
+    for value in ("", "a b", "a/b", "\u00e9", "x" * 129, "a\nb"):
+        done = lab.aasm(*exec_options(lab, "process"), option, value, "--", "touch", "ran")
+        assert_usage_error(lab, done, f"{option}: not an id")
+    secret = "ghp_" + "a1B2" * 9
+    done = lab.aasm(*exec_options(lab, "process"), f"{option}={secret}", "--", "touch", "ran")
+    assert_usage_error(lab, done, f"{option}: looks like a credential")
+    assert secret not in done.stderr
+
+
+def test_a_path_that_is_none_is_an_error_of_the_command_line(lab: Lab) -> None:
+    """Found out once the launch has begun: nothing ran, and nothing was registered."""
+    cases = (("--read", "", "an empty path"), ("--write", "", "an empty path"),
+             ("--workdir", "missing", "missing: No such file or directory"),
+             ("--workdir", "/etc/passwd", "/etc/passwd is not a directory"))  # fmt: skip
+    for option, value, words in cases:
+        done = lab.aasm(*exec_options(lab, "process"), option, value, "--", "touch", "ran")
+        assert done.returncode == 2 and words in one_error(done), done.stderr
+    assert not {"registered", "ended"} & set(events(lab))
+    assert list(lab.workspace.iterdir()) == [] and lab.leftovers() == []
+
+
+def test_what_stands_behind_the_sign_belongs_to_the_program(lab: Lab) -> None:
+    words = ["--help", "--version", "--isolation", "none", "-h", "--", "--status-fd", "9", "--dry-run"]
+    done = launch(lab, "process", "printf", "%s|", *words)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "".join(f"{word}|" for word in words)
+    assert lab.receipt()["boundary"]["sealed"] is True
+
+
+def test_an_option_may_have_its_value_behind_an_equals_sign(lab: Lab) -> None:
+    options = ("--isolation=process", "--system", f"--write={lab.workspace}", "--env=A=b=c", "--report=never")
+    done = lab.aasm(*RUN, *options, "--", "sh", "-c", 'echo "$A"')
+    assert (done.returncode, done.stdout, done.stderr) == (0, "b=c\n", "")
+
+
+def test_version_and_help_print_and_do_nothing(lab: Lab) -> None:
+    version = lab.aasm("--version")
+    assert version.returncode == 0 and version.stdout.startswith("aasm ") and version.stdout.count("\n") == 1
+    for words in (["--help"], ["-h"], ["run", "--help"], ["receipt", "--help"], [*RUN, "--help"], [*RUN, "-h"]):
+        done = lab.aasm(*words)
+        assert (done.returncode, done.stderr) == (0, ""), words
+        assert "usage: aasm" in done.stdout
+    done = lab.aasm(*RUN, "--isolation", "process", "--help", "--", "touch", "ran")
+    assert done.returncode == 0 and "usage: aasm run exec" in done.stdout
+    assert list(lab.workspace.iterdir()) == [] and list(lab.state.iterdir()) == []
+
+
+PRINTING = [["--version"], [*RUN, "--help"], [*RUN, "--system", "--dry-run", "--", "x"]]
+
+
+@pytest.mark.parametrize("words", PRINTING)
+def test_output_that_cannot_be_written_is_one_line_and_no_success(lab: Lab, words: list[str]) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            lab.command(*words), stdin=subprocess.DEVNULL, stdout=full, stderr=subprocess.PIPE, text=True, timeout=20,
+            **lab.options(),
+        )  # fmt: skip
+    assert done.stderr.count("\n") == 1 and done.stderr.startswith("error: standard output: No space left on device")
+    assert done.returncode == 125
+    source, sink = os.pipe()
+    os.close(source)  # a reader that has left is nobody's error
+    done = subprocess.run(
+        lab.command(*words), stdin=subprocess.DEVNULL, stdout=sink, stderr=subprocess.PIPE, text=True, timeout=20,
+        **lab.options(),
+    )  # fmt: skip
+    os.close(sink)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_preview_starts_nothing_and_records_nothing(lab: Lab) -> None:
+    done = lab.aasm(*exec_options(lab, "process"), "--dry-run", "--", "touch", "ran")
+    assert done.returncode == 0, done.stderr
+    assert "--- launch command ---" in done.stdout and "touch ran" in done.stdout
+    assert list(lab.workspace.iterdir()) == [] and list(lab.state.iterdir()) == [] and lab.leftovers() == []
+
+
+# --- what each kind of run leaves in the ledger ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("isolation", ["process", "none"])
+def test_every_kind_of_run_leaves_its_records(lab: Lab, isolation: str) -> None:
+    runs: list[tuple[tuple[str, ...], int, list[str]]] = [
+        (("--", "sh", "-c", "exit 3"), 3, ["registered", "ended"]),
+        (("--", "sh", "-c", "kill -9 $$"), 137, ["registered", "ended"]),
+        (("--", "no-such-program"), 127, ["registered", "not_started"]),
+        (("--", str(lab.workspace)), 126, ["registered", "not_started"]),
+        (("--receipt", str(lab.state), "--", "true"), 2, ["refused"]),
+        (("--workdir", "/etc/passwd", "--", "true"), 2, ["refused"]),
+    ]
+    for words, code, expected in runs:
+        before = len(lab.ledger())
+        done = lab.aasm(*exec_options(lab, isolation), "--agent-id", "agent.7", *words)
+        assert done.returncode == code, done.stderr
+        records = lab.ledger()[before:]
+        assert [record["event"] for record in records] == expected, words
+        assert {record["agent_id"] for record in records} == {"agent.7"}
+        assert len({record["run_id"] for record in records}) == 1
+    assert lab.ledger()[0]["detail"]["value"] == f"exec sh, isolation {isolation}"
+    assert [record["seq"] for record in lab.ledger()] == list(range(1, len(lab.ledger()) + 1))
+    assert "exit 3" not in json.dumps(lab.ledger())  # arguments may hold secrets
