@@ -20,7 +20,7 @@ SIGNAL_BASE = 128  # plus the number of the signal that ended the program
 
 EXIT_CODES = (
     (OK, "success, or the program's own code"),
-    (INVALID, "`receipt verify`: the seal or a claim rule does not hold"),
+    (INVALID, "`receipt verify`: the seal or a claim rule does not hold, or the file is no receipt"),
     (USAGE, "the command line is wrong; nothing was started"),
     (WALL_CLOCK, "the run was ended by its wall-clock ceiling"),
     (REFUSED, "refused, or the boundary could not be set up; the program did not run"),

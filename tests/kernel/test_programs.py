@@ -305,3 +305,12 @@ def test_process_pools_of_python_need_a_grant_of_dev_shm(lab: Lab) -> None:
     assert lab.confined(*PYTHON, str(script)).stdout == "13\n"  # EACCES: a semaphore is a file in /dev/shm
     assert lab.confined(*PYTHON, str(script), options=("--write", "/dev/shm")).stdout == "[1, 4, 9]\n"
     check_receipt(lab)
+
+
+def test_pseudo_terminals_need_a_grant_of_dev_pts(lab: Lab) -> None:
+    argv = (*PYTHON, "-c", "import pty; pty.spawn(['/bin/echo', 'in a terminal'])")
+    assert "in a terminal" in lab.bare(*argv).stdout
+    assert "in a terminal" not in lab.confined(*argv).stdout
+    done = lab.confined(*argv, options=("--write", "/dev/ptmx", "--write", "/dev/pts"))
+    assert "in a terminal" in done.stdout, done.stderr
+    check_receipt(lab)
