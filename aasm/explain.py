@@ -60,7 +60,7 @@ def _not_found(run: ResolvedRun) -> str:
     found = _existing(run)
     if found is not None:  # the file is there, so what is missing is what it names: a script's interpreter, a loader
         return f"{run.spec.program}: {found} names an interpreter or loader that does not exist; install it"
-    return f"{run.spec.program}: not found; name a program that exists, or set PATH with --env"
+    return f"{run.spec.program or repr('')}: not found; name a program that exists, or set PATH with --env"
 
 
 def _not_executable(run: ResolvedRun, record: RunRecord) -> str:
@@ -74,8 +74,10 @@ def _not_executable(run: ResolvedRun, record: RunRecord) -> str:
 
 def _denied(run: ResolvedRun, found: str) -> str:
     target = os.path.realpath(found)
+    if os.path.isdir(target):
+        return f"{target} is a directory; name a program"
     if run.plan is not None and _outside(run, target):
-        return f"{target} is outside the grants; add {_grant(os.path.dirname(target), run)}"
+        return f"{target} is outside the grants; add {_grant(_folder(target), run)}"
     interpreter = _interpreter(target) if os.path.isfile(target) else ""
     if run.plan is not None and interpreter and _outside(run, os.path.realpath(interpreter)):
         return f"its interpreter {interpreter} is outside the grants; add {_grant(os.path.realpath(interpreter), run)}"
@@ -94,8 +96,16 @@ def _grant(path: str, run: ResolvedRun) -> str:
     return f"--read {path}" if run.policy.source == "command line" else f"{path} to filesystem.read.allow"
 
 
+def _folder(target: str) -> str:
+    """Return what to grant for a program: its directory, unless that would open the whole disk or a home."""
+    folder = os.path.dirname(target)
+    return target if folder in ("/", os.path.expanduser("~")) else folder
+
+
 def _existing(run: ResolvedRun) -> str | None:
     for candidate in run.candidates:
+        if candidate.endswith((b"/.", b"/..")):
+            continue  # a name that PATH was searched for and that means a directory everywhere
         path = os.path.join(run.working_dir.path, os.fsdecode(candidate))
         if candidate and os.path.exists(path):
             return path

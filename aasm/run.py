@@ -132,7 +132,7 @@ class _Held:
         found = resolve(self.request, self.around, self.identity, self.scratch)
         self._reserve(found.run)
         self.session = Session.register(self.around.state, self.identity, _what(found.run))
-        for text in _cautions(found.run):
+        for text in _cautions(found.run, set(self.request.env)):
             self.say("warning", text)
         self.say("note", _established(found.run))
         spec = _prepare(found, begun)
@@ -158,6 +158,8 @@ class _Held:
     def _ended(self, found: Resolution, spec: SpawnSpec | None, record: RunRecord) -> Result:
         code = _exit_code(record)
         self._remove_scratch()  # nothing of the run is alive, and the receipt may need the room
+        if record.ending is Ending.WALL_CLOCK:
+            self.later("warning", f"ended after {found.run.wall_clock_seconds} seconds (--max-wall-clock-seconds)")
         if record.survivors:
             left = f"{record.survivors} process(es) were left over when the program ended"
             self.later("warning", f"{left}, and were ended")
@@ -180,7 +182,7 @@ class _Held:
             return None, None
         for defect in made.defects:
             self._complain(f"the receipt breaks its own rule {defect.rule}; this is a defect of aasm: report it")
-        self.later("note", f"aasm: receipt: {path}")
+        self.later("note", one_line(f"aasm: receipt: {path}"))
         return made.digest, path
 
     def _complain(self, text: str) -> None:
@@ -230,11 +232,13 @@ def _what(run: ResolvedRun) -> str:
     return f"exec {os.path.basename(run.spec.program)}, isolation {run.isolation}"
 
 
-def _cautions(run: ResolvedRun) -> list[str]:
+def _cautions(run: ResolvedRun, asked: set[bytes]) -> list[str]:
     """Return what an operator must hear before a confined launch."""
+    set_names = {entry.name for entry in run.environment.entries}
+    lines = [f"--env {os.fsdecode(name)}: not set here, so nothing is passed on" for name in asked - set_names]
     if run.plan is None:
-        return []
-    lines = [f"the policy states {item}, and nothing in this release acts on it" for item in run.policy.unmapped]
+        return lines
+    lines += [f"the policy states {item}, and nothing in this release acts on it" for item in run.policy.unmapped]
     if Domain.FILESYSTEM_WRITE not in [outcome.requirement.domain for outcome in run.plan.outcomes]:
         lines.append("the policy does not restrict writing: the program can change what the next run trusts")
     return lines
@@ -244,7 +248,7 @@ def _established(run: ResolvedRun) -> str:
     if run.plan is None:
         return "aasm: no boundary was established (--isolation none): the program has all of this user's rights"
     domains = ", ".join(outcome.requirement.domain.value for outcome in run.plan.outcomes)
-    return f"aasm: boundary by {run.plan.backend.provenance.id}: {domains}"
+    return f"aasm: boundary planned by {run.plan.backend.provenance.id}: {domains}"
 
 
 def _prepare(found: Resolution, begun: Begun) -> SpawnSpec | None:

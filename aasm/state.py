@@ -52,7 +52,17 @@ def open_directory(path: str) -> Directory:
         descriptor = os.open(path, _OPEN_DIRECTORY)
     except OSError as problem:
         raise _refusal(problem, path, _is_link(path)) from None
-    return _checked(Directory(descriptor, path))
+    directory = _checked(Directory(descriptor, path))
+    _check_above(directory)
+    return directory
+
+
+def _check_above(directory: Directory) -> None:
+    """Refuse a directory that anybody may rename away: the next run would find another one in its place."""
+    mode = os.stat(os.path.dirname(directory.path)).st_mode
+    if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
+        os.close(directory.descriptor)
+        raise HostError("lies in a directory that everybody can write", directory.path, REMEDY)
 
 
 def open_below(parent: Directory, name: str) -> Directory:

@@ -124,8 +124,9 @@ def _walk(lowered: Lowered, host: HostFacts) -> tuple[Backend, EnforcementPlan]:
 def _nothing_lowered(stated: Stated) -> str:
     return (
         f"refusing to launch: NoRequirementsLowered: an execution-isolation boundary was requested and the policy "
-        f"({stated.policy.source}) states nothing that a boundary could hold; add filesystem, network, syscalls or "
-        f"capabilities to it, or re-run with `--isolation none` to launch unconfined deliberately"
+        f"({stated.policy.source}) states nothing that a boundary could hold; state filesystem, network or syscalls, "
+        f"or deny a capability that stands for a whole domain, or re-run with `--isolation none` to launch unconfined "
+        f"deliberately"
     )
 
 

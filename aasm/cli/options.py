@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import argparse
+import fcntl
 import os
 from typing import NoReturn
 
@@ -122,9 +123,11 @@ def descriptor(text: str) -> int:
     if not (_digits(text) and 2 < int(text) < 1 << 20):
         raise argparse.ArgumentTypeError(f"expected the number of an open descriptor above 2, not {text!r}")
     try:
-        os.fstat(int(text))
+        flags = fcntl.fcntl(int(text), fcntl.F_GETFL)
     except OSError:
         raise argparse.ArgumentTypeError(f"descriptor {text} is not open") from None
+    if flags & os.O_ACCMODE == os.O_RDONLY:
+        raise argparse.ArgumentTypeError(f"descriptor {text} is not open for writing")
     return int(text)
 
 

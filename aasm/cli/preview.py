@@ -93,7 +93,10 @@ def _grants(run: ResolvedRun) -> list[str]:
 
 def _command(run: ResolvedRun) -> list[str]:
     words = " ".join(_quoted(os.fsdecode(item)) for item in run.argv)
-    return ["", "--- launch command ---", f"working_dir: {run.working_dir.path}", f"command:     {words}"]
+    lines = ["", "--- launch command ---", f"working_dir: {run.working_dir.path}", f"command:     {words}"]
+    if run.wall_clock_seconds is not None:
+        lines.append(f"wall clock:  {run.wall_clock_seconds} seconds, kept by the supervisor")
+    return lines
 
 
 def _quoted(word: str) -> str:
@@ -107,4 +110,4 @@ def _variables(run: ResolvedRun) -> list[str]:
         given = entry.origin == "--env"  # what the operator passes on may be anything, whatever its name
         value = "***MASKED***" if given or looks_like_authority(entry.name) else os.fsdecode(entry.value)
         lines.append(f"{os.fsdecode(entry.name)}={value}  ({entry.origin})")
-    return lines
+    return lines + [f"removed: {name}" for name in run.spec.credentials.removed]

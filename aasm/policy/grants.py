@@ -64,7 +64,7 @@ def _walked(item: Wanted) -> Walked:
         return walk(item.path)
     except OSError as problem:
         missing = problem.errno == errno.ENOENT
-        remedy = "create it, or take the entry out of the policy" if missing else "correct the path"
+        remedy = "create it, or leave it out" if missing else "correct the path"
         raise PolicyError(f"{item.path}: {system_text(problem)}", item.origin, remedy) from None
 
 

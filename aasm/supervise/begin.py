@@ -78,6 +78,11 @@ def _check_proc() -> None:
         own = ""
     if own != str(os.getpid()):
         raise HostError("processes cannot be seen here, so none could be ended", "/proc", "mount a proc of this system")
+    try:
+        os.listdir("/proc")
+    except OSError as problem:
+        remedy = "let this process read it (inside another boundary: grant /proc)"
+        raise HostError(f"cannot be listed: {system_text(problem)}", "/proc", remedy) from None
     if process.stat_of(1) is None:
         raise HostError("processes of others are hidden here (hidepid), and a program can hide its own the same way",
                         "/proc", "mount it without hidepid, or run as a member of its gid= group")  # fmt: skip

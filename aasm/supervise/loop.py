@@ -54,6 +54,8 @@ class Supervisor:
         self._status: int | None = None
         self._from_terminal = False  # the terminal itself stopped the group
         self._more = False  # children are left to be reaped
+        self._killed: set[int] = set()  # what we ended of the tree while the program was still there
+        self._ended = 0  # how many of those were seen to end
         self.never_replaced = False  # the child still bore the launcher's name when it ended
 
     def send(self, launcher: Launcher, order: bytes, name: bytes) -> None:
@@ -70,7 +72,7 @@ class Supervisor:
         self.listener(Event("started", self.pid))
         while self._status is None:
             self._wait()
-        survivors = tree.end(self.bystanders) if self.confined else 0
+        survivors = self._ended + tree.end(self.bystanders) if self.confined else 0
         self.terminal.reclaim(restore_modes=os.WIFSIGNALED(self._status))
         self.listener(Event("survivors", survivors))
         # the end is the start plus what a clock says that nobody sets back
@@ -171,7 +173,9 @@ class Supervisor:
     def _kill_all(self) -> None:
         process.send_signal(self.pid, signal.SIGKILL)
         if self.confined:
-            for pid in process.descendants(self.bystanders):
+            found = [pid for pid in process.descendants(self.bystanders) if pid != self.pid]
+            self._killed.update(found)
+            for pid in found:
                 process.send_signal(pid, signal.SIGKILL)
 
     # --- children ------------------------------------------------------------------------------
@@ -189,6 +193,8 @@ class Supervisor:
             if ended.si_pid == self.pid:
                 self._look_before_reaping()
             _, status = os.waitpid(ended.si_pid, 0)
+            self._ended += ended.si_pid in self._killed
+            self._killed.discard(ended.si_pid)
             self.bystanders.discard(ended.si_pid)  # from here on its number may be given to a process of the program
             if ended.si_pid == self.pid:
                 self._status = status

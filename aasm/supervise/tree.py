@@ -12,7 +12,7 @@ from .._sys import process
 
 GRACE_SECONDS = 0.5  # between asking what is left over to end, and ending it
 POLL_SECONDS = 0.005
-REAPED_AT_ONCE = 64  # a chain of forks that end at once must not keep us from killing
+REAPING_SECONDS = 0.05  # at a time: a chain of forks that end at once must not keep us from killing
 
 
 def end(bystanders: set[int], grace: float = GRACE_SECONDS) -> int:
@@ -53,9 +53,9 @@ def kill(bystanders: set[int]) -> int:
 
 def _reap(bystanders: set[int]) -> tuple[bool, int]:
     """Reap children that have ended; return whether any child may be left, and how many of ours were reaped."""
-    reaped = 0
+    reaped, deadline = 0, time.monotonic() + REAPING_SECONDS
     try:
-        for _ in range(REAPED_AT_ONCE):
+        while time.monotonic() < deadline:
             pid, _ = os.waitpid(-1, os.WNOHANG)
             if pid == 0:
                 return True, reaped

@@ -9,8 +9,12 @@ import random
 import sys
 from typing import Any, Dict
 
+import pytest
+from support import orders
 from support.inside import bare, grants, policy, under
 from support.launch import ROOT, Lab
+
+from aasm._sys import order as order_format
 
 SECRETS = {
     "DATABASE_URL": "postgres://secret-1", "AWS_SECRET_ACCESS_KEY": "secret-2", "GITHUB_TOKEN": "secret-3",
@@ -71,3 +75,21 @@ def test_no_part_of_an_order_is_ever_carried_out(lab: Lab) -> None:
     assert set(found["codes"]) <= {0, 1, 125, 126, 127, -31}, found
     for text in found["errors"]:
         assert "Traceback" not in text and text.count("\n") <= 1, text
+
+
+@pytest.mark.parametrize("by", ["another directory", "a link to outside", "nothing"])
+@pytest.mark.parametrize("what", ["working directory", "granted directory"])
+def test_an_order_is_not_carried_out_on_what_took_the_place_of_a_checked_path(lab: Lab, what: str, by: str) -> None:
+    granted = lab.directory("granted")
+    path, stage = (lab.workspace, "directory") if what == "working directory" else (granted, "landlock")
+    order = orders.for_program(lab, "/bin/echo", "ran", options=("--write", str(granted)))
+    whole = order_format.encode(order)
+    assert orders.by_hand(lab, whole, cwd=lab.top).stdout == "ran\n"
+    path.rename(lab.top / "moved")
+    if by == "another directory":
+        lab.directory(path.name)
+    elif by == "a link to outside":
+        path.symlink_to(lab.outside)
+    done = orders.by_hand(lab, whole, cwd=lab.top)
+    assert done.returncode == 125 and done.stdout == ""
+    assert done.stderr.startswith(f"error: launcher: {stage}: ") and done.stderr.count("\n") == 1, done.stderr

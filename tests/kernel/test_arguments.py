@@ -13,7 +13,7 @@ from typing import Any, Sequence
 import pytest
 from support import driver
 from support.launch import PYTHON, Lab, python_grants
-from support.outcome import Done, assert_not_started, assert_refused, events, exec_options, launch, one_error
+from support.outcome import ONCE, Done, assert_not_started, assert_refused, events, exec_options, launch, one_error
 
 ISOLATIONS = pytest.mark.parametrize("isolation", ["process", "none"])
 EVERY_BYTE = bytes(range(1, 256))
@@ -48,6 +48,7 @@ with open("seen", "w") as stream:
 CLOSE = "import os, sys\nfor fd in sys.argv[1]: os.close(int(fd))\nos.execv(sys.argv[2], sys.argv[2:])"
 
 
+@ONCE
 @ISOLATIONS
 def test_streams_that_are_closed_at_the_start_are_the_null_device_for_the_program(lab: Lab, isolation: str) -> None:
     """In every combination, so that no file of ours, or of the program, becomes its standard output."""
@@ -65,6 +66,7 @@ def test_streams_that_are_closed_at_the_start_are_the_null_device_for_the_progra
     assert set(events(lab)) == {"registered", "ended"}
 
 
+@ONCE
 def test_errors_with_every_stream_closed_are_still_errors(lab: Lab) -> None:
     prepare = [os.fsencode(item) for item in (sys.executable, "-I", "-S", "-c", CLOSE, "012")]
     for words, code in ((["run", "exec", "--", "true"], 125), (["nonsense"], 2), (["--version"], 0)):
@@ -85,6 +87,7 @@ def roomy() -> None:
     resource.setrlimit(resource.RLIMIT_STACK, (wanted if hard in (-1, resource.RLIM_INFINITY) else hard, hard))
 
 
+@ONCE
 @ISOLATIONS
 def test_a_hundred_thousand_arguments_arrive(lab: Lab, isolation: str) -> None:
     more = [b"%d" % number for number in range(COUNT)]
@@ -93,6 +96,7 @@ def test_a_hundred_thousand_arguments_arrive(lab: Lab, isolation: str) -> None:
     assert done.stdout.split()[:2] == [b"100000", b"99999"]
 
 
+@ONCE
 def test_a_hundred_thousand_variables_arrive_without_a_boundary_and_stay_out_of_one(lab: Lab) -> None:
     many = {b"V%d" % number: b"x" for number in range(COUNT)}
     program = [os.fsencode(item) for item in (*PYTHON, "-c", TELL)]
@@ -106,6 +110,7 @@ def test_a_hundred_thousand_variables_arrive_without_a_boundary_and_stay_out_of_
     assert int(count) < 30 and last == b"None"  # the environment is replaced, not filtered
 
 
+@ONCE
 def test_two_thousand_delegated_variables_arrive_in_a_boundary(lab: Lab) -> None:
     options = [item for number in range(98_000, COUNT) for item in ("--env", f"V{number}=x")]
     done = raw(lab, [*command(lab, "process", *options), *map(os.fsencode, (*PYTHON, "-c", TELL))], preexec_fn=roomy)
@@ -113,6 +118,7 @@ def test_two_thousand_delegated_variables_arrive_in_a_boundary(lab: Lab) -> None
     assert done.stdout.split()[-1] == b"b'x'"
 
 
+@ONCE
 def test_an_order_that_is_too_large_is_refused(lab: Lab) -> None:
     change = "from aasm._sys import order\norder.LARGEST = 20000\n"
     done = driver.run(lab, change, *exec_options(lab, "process"), "--", "sh", "-c", "touch ran", "x" * 30_000)
@@ -122,6 +128,7 @@ def test_an_order_that_is_too_large_is_refused(lab: Lab) -> None:
     assert not (lab.workspace / "ran").exists() and lab.leftovers() == []
 
 
+@ONCE
 @ISOLATIONS
 def test_more_than_the_kernel_takes_cannot_be_executed(lab: Lab, isolation: str) -> None:
     """The command itself got these arguments under a larger limit than it has when the program is executed."""
@@ -186,6 +193,7 @@ def test_a_refusal_about_an_odd_path_is_one_printable_line_and_is_recorded(lab: 
     assert "a\\x0ab\\x1b[31m\\xff: No such file or directory" in assert_refused(lab, plain)
 
 
+@ONCE
 def test_an_entry_without_a_name_or_a_sign_means_nothing(lab: Lab) -> None:
     """execve(2) takes such entries; a shell drops them, and so do we."""
     execute = """
@@ -204,6 +212,7 @@ libc.execve(argv[0], (ctypes.c_char_p * (len(argv) + 1))(*argv, None),
         assert "PATH" in names and "" not in names and "nosign" not in names
 
 
+@ONCE
 @ISOLATIONS
 def test_an_empty_argument_is_an_argument(lab: Lab, isolation: str) -> None:
     done = launch(lab, isolation, "sh", "-c", 'echo "$#:$1:$3"', "sh", "", "--", "last")

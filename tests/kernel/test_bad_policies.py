@@ -11,7 +11,7 @@ from typing import Callable, Union
 
 import pytest
 from support.launch import Lab
-from support.outcome import assert_refused, events, launch, one_error
+from support.outcome import ONCE, assert_refused, events, launch, one_error
 
 ENVELOPE = "apiVersion: {}\nkind: {}\n"
 GOOD = "filesystem:\n  read:\n    allow: ['${system}']\n"
@@ -71,8 +71,8 @@ BAD: dict[str, tuple[Callable[[Lab, Path], None], str, str]] = {
     "null where a list is due": (write(ALLOW + "\n"), "policy.yaml", "policy.yaml:3:"),
     "a text where a list is due": (write(ALLOW + " /usr\n"), "policy.yaml", "policy.yaml:3:12: "),
     "a number in a list": (write(ALLOW + " [1]\n"), "policy.yaml", "policy.yaml:3:13: "),
-    "a relative path": (write(ALLOW + " [usr]\n"), "policy.yaml", "policy.yaml:3:13: the path \"usr\" is relative"),
-    "two dots": (write(ALLOW + " [/usr/../etc]\n"), "policy.yaml", "policy.yaml:3:13: the path \"/usr/../etc\" contains"),
+    "a relative path": (write(ALLOW + " [usr]\n"), "policy.yaml", 'policy.yaml:3:13: the path "usr" is relative'),
+    "two dots": (write(ALLOW + " [/usr/../etc]\n"), "policy.yaml", 'policy.yaml:3:13: the path "/usr/../etc" '),
     "a home sign": (write(ALLOW + " [~/x]\n"), "policy.yaml", "policy.yaml:3:13: ~ is not replaced"),
     "an unknown placeholder": (write(ALLOW + ' ["${user}/x"]\n'), "policy.yaml", "policy.yaml:3:13: "),
     "a missing path": (write(ALLOW + " [/no/such/path]\n"), "policy.yaml", "policy.yaml:3:13: /no/such/path: No such"),
@@ -90,10 +90,10 @@ BAD: dict[str, tuple[Callable[[Lab, Path], None], str, str]] = {
 }
 
 
+@ONCE
 @pytest.mark.parametrize("turn", range(6))
 def test_a_bad_policy_refuses_with_its_place_and_is_recorded(lab: Lab, turn: int) -> None:
-    """The user makes no difference here, so each has half of the table."""
-    for name in list(BAD)[turn * 2 + (lab.user.uid is None) :: 12]:
+    for name in list(BAD)[turn::6]:
         make, file, words = BAD[name]
         path = lab.directory(f"home/{name.replace(' ', '-')}") / file
         make(lab, path)
@@ -126,6 +126,7 @@ def test_a_policy_that_may_not_be_read_is_refused(lab: Lab) -> None:
         assert_refused(lab, done, f"{path}: the policy cannot be read: Permission denied; make it readable")
 
 
+@ONCE
 def test_a_bad_policy_refuses_without_a_boundary_too(lab: Lab) -> None:
     """--isolation none is no way around a policy that nobody can read."""
     path = lab.file(lab.home / "policy.yaml", "filesystem: [\n")
@@ -134,12 +135,14 @@ def test_a_bad_policy_refuses_without_a_boundary_too(lab: Lab) -> None:
     assert list(lab.workspace.iterdir()) == []
 
 
+@ONCE
 def test_a_boundary_with_nothing_to_hold_is_refused(lab: Lab) -> None:
     path = lab.file(lab.home / "policy.yaml", 'tools:\n  "*":\n    allow: true\n')
     done = lab.aasm("run", "exec", "--isolation", "process", "--policy", str(path), "--", "touch", "ran")
     assert_refused(lab, done, "NoRequirementsLowered", "--isolation none")
 
 
+@ONCE
 @pytest.mark.parametrize("isolation", ["process", "none"])
 def test_no_policy_at_all_is_refused_and_nothing_is_taken_from_the_working_directory(lab: Lab, isolation: str) -> None:
     for name in ("policy.yaml", "aasm.yaml", ".aasm.yaml"):
@@ -149,6 +152,7 @@ def test_no_policy_at_all_is_refused_and_nothing_is_taken_from_the_working_direc
     assert not (lab.workspace / "ran").exists()
 
 
+@ONCE
 def test_a_path_of_the_command_line_that_is_missing_is_refused(lab: Lab) -> None:
     done = launch(lab, "process", "touch", "ran", options=("--read", str(lab.home / "missing")))
     line = one_error(done)

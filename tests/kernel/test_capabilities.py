@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -103,3 +104,25 @@ def test_the_supervisors_environment_and_memory_stay_closed_with_proc_granted(la
     argv = program("import subprocess\nsubprocess.run(sys.argv[1:])", *program(ENVIRON))
     control = read(lab.bare(*argv)).told
     assert [control[name] for name in ("environ", "memory", "maps", "descriptor")] == ["ok"] * 4
+
+
+LOOK = """
+pid = int(sys.argv[1])
+tell(environ=attempt(open, "/proc/%d/environ" % pid, "rb"), owner=os.stat("/proc/%d/environ" % pid).st_uid)
+"""
+
+
+def test_the_supervisor_is_closed_to_other_processes_of_its_user(lab: Lab) -> None:
+    words = ("run", "exec", "--isolation", "process", "--system", "--write", str(lab.workspace), "--")
+    script = "echo ready; read line"
+    options = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, **lab.options()}
+    with subprocess.Popen(lab.command(*words, "/bin/sh", "-c", script), **options) as run:
+        assert run.stdin is not None and run.stdout is not None and run.stdout.readline() == b"ready\n"
+        found = bare(lab, LOOK, str(run.pid)).told
+        run.stdin.close()
+    assert run.returncode == 1  # `read` met the end of its input
+    # root is past that check outside (CAP_SYS_PTRACE), and only outside
+    assert found == {"environ": "ok" if lab.user.name == "root" else "EACCES", "owner": 0}
+    with subprocess.Popen(["/bin/sleep", "60"], **lab.options()) as control:
+        assert bare(lab, LOOK, str(control.pid)).told == {"environ": "ok", "owner": lab.user.uid or 0}
+        control.kill()

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from support import driver
 from support.launch import Lab
-from support.outcome import Status, assert_not_started, events, exec_options, launch, one_error, receipt_names
+from support.outcome import ONCE, Status, assert_not_started, events, exec_options, launch, one_error, receipt_names
 
 ISOLATIONS = pytest.mark.parametrize("isolation", ["process", "none"])
 
@@ -107,6 +107,7 @@ def test_a_program_outside_the_grants_gives_126_and_names_the_grant_that_helps(l
     assert (lab.workspace / "ran").exists() and not (lab.outside / "ran").exists()
 
 
+@ONCE
 def test_a_policy_file_is_named_in_the_remedy_where_there_is_one(lab: Lab) -> None:
     tool = lab.file(lab.outside / "tool", "#!/bin/sh\nexit 6\n", 0o755)
     policy = lab.file(lab.home / "policy.yaml", "filesystem:\n  read:\n    allow: ['${system}']\n")
@@ -138,6 +139,7 @@ def test_without_the_system_directories_the_loader_is_what_is_missing(lab: Lab) 
     assert lab.aasm(*command, "--system", "--", str(copy)).returncode == 0
 
 
+@ONCE
 @ISOLATIONS
 def test_the_first_program_on_the_path_that_can_be_executed_is_taken(lab: Lab, isolation: str) -> None:
     folders = [lab.directory(f"ws/{name}") for name in ("empty", "unusable", "good")]
@@ -158,6 +160,7 @@ def assert_not_started_again(lab: Lab, done: Any) -> str:
     return line
 
 
+@ONCE
 def test_the_wall_clock_ceiling_gives_124_whatever_the_program_answers(lab: Lab) -> None:
     for script, code, text in (
         ("sleep 60", None, "ended by signal 15"),
@@ -177,6 +180,7 @@ def test_the_wall_clock_ceiling_gives_124_whatever_the_program_answers(lab: Lab)
         assert (last["event"], last["detail"]["value"], last["exit_code"]) == ("ended", "wall_clock", code)
 
 
+@ONCE
 def test_a_program_that_ignores_the_end_of_its_time_is_killed_after_the_grace(lab: Lab) -> None:
     change = "from aasm.supervise import loop\nloop.GRACE_SECONDS = 0.2\n"
     script = "trap '' TERM; while :; do sleep 0.05; done"
@@ -186,12 +190,14 @@ def test_a_program_that_ignores_the_end_of_its_time_is_killed_after_the_grace(la
     assert lab.receipt()["execution"]["termination"]["detail"]["value"] == "ended by signal 9"
 
 
+@ONCE
 def test_a_program_that_ends_in_time_knows_nothing_of_the_ceiling(lab: Lab) -> None:
     done, status = launched(lab, "process", "sh", "-c", "exit 9", options=("--max-wall-clock-seconds", "30"))
     assert (done.returncode, status["ending"]) == (9, "exited")
     assert lab.receipt()["execution"]["termination"] == {"kind": "self_exited"}
 
 
+@ONCE
 def test_a_ceiling_without_a_boundary_is_said_not_to_hold(lab: Lab) -> None:
     done = launch(lab, "none", "sh", "-c", "exit 9", options=("--max-wall-clock-seconds", "30"))
     assert done.returncode == 9
@@ -212,6 +218,7 @@ def test_a_refusal_gives_125_and_a_status_line_of_the_launcher(lab: Lab, isolati
     assert not (lab.workspace / "ran").exists()
 
 
+@ONCE
 @ISOLATIONS
 def test_the_status_descriptor_does_not_reach_the_program(lab: Lab, isolation: str) -> None:
     status = Status()
@@ -221,6 +228,7 @@ def test_the_status_descriptor_does_not_reach_the_program(lab: Lab, isolation: s
     assert status.read()["code"] == 0
 
 
+@ONCE
 def test_a_status_descriptor_that_takes_nothing_changes_no_exit_code(lab: Lab) -> None:
     with open("/dev/full", "w") as full:
         options = ("--status-fd", str(full.fileno()))
@@ -236,6 +244,7 @@ def test_a_status_descriptor_that_takes_nothing_changes_no_exit_code(lab: Lab) -
     assert "warning: --status-fd: Broken pipe" in done.stderr
 
 
+@ONCE
 @ISOLATIONS
 def test_standard_output_belongs_to_the_program_alone(lab: Lab, isolation: str) -> None:
     done = launch(lab, isolation, "sh", "-c", "printf out; printf err >&2")

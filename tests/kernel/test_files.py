@@ -89,9 +89,9 @@ CROSSING = ("rename into another directory", "link into another directory")
 
 def filled(lab: Lab, path: Path) -> Path:
     """Return a directory with something for every entry of CHANGES to work on."""
-    for name in (path, path / "dir", path / "empty"):
-        name.mkdir()
-        lab.own(name)
+    for directory in (path, path / "dir", path / "empty"):
+        directory.mkdir()
+        lab.own(directory)
     for name in ("file", "emptied", "shrunk", "doomed", "before", "moved", "one", "two"):
         lab.file(path / name, f"{path.name} {name}")
     lab.file(path / "script", "#!/bin/true\n", 0o755)

@@ -24,14 +24,12 @@ ARCH = syscalls.host_arch()
 def stranger(lab: Lab) -> Iterator[subprocess.Popen[bytes]]:
     """A process outside the boundary, of the same user, in a session of its own."""
     argv = ("/bin/sh", "-c", "trap '' CONT; sleep 60 & echo; wait")
-    made = subprocess.Popen(argv, stdout=subprocess.PIPE, start_new_session=True, **lab.options())
-    try:
-        assert made.stdout is not None and made.stdout.readline() == b"\n"
-        yield made
-    finally:
-        os.killpg(made.pid, signal.SIGKILL)
-        made.wait()
-        made.stdout.close()
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, start_new_session=True, **lab.options()) as made:
+        try:
+            assert made.stdout is not None and made.stdout.readline() == b"\n"
+            yield made
+        finally:
+            os.killpg(made.pid, signal.SIGKILL)
 
 
 def numbers(*names: str) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from typing import Any, Optional, Sequence, Tuple
 
 import pytest
 from support.launch import ROOT, Lab
-from support.outcome import Done, Status, assert_not_started, assert_refused, events, exec_options, one_error
+from support.outcome import ONCE, Done, Status, assert_not_started, assert_refused, events, exec_options, one_error
 
 Rule = Tuple[str, int, Optional[int], Optional[int]]
 REFUSER = str(ROOT / "tests" / "support" / "refuser.py")
@@ -74,6 +74,7 @@ def test_without_a_boundary_such_a_host_launches(lab: Lab) -> None:
     assert events(lab) == ["registered", "ended"]
 
 
+@ONCE
 def test_a_preview_on_such_a_host_says_what_a_launch_would_do(lab: Lab) -> None:
     rule, cause = ABSENT["not built"]
     done = on(lab, [rule], *lab.command(*exec_options(lab, "process"), "--dry-run", "--", "touch", "ran"))
@@ -96,6 +97,7 @@ OLDER = {
 }
 
 
+@ONCE
 @pytest.mark.parametrize("name", list(OLDER))
 def test_a_kernel_with_too_little_of_landlock_refuses_and_says_what_is_missing(lab: Lab, name: str) -> None:
     rules, cause = OLDER[name]
@@ -137,6 +139,7 @@ EARLY = {
 }
 
 
+@ONCE
 @pytest.mark.parametrize("name", list(EARLY))
 def test_a_supervisor_that_cannot_be_one_starts_nothing(lab: Lab, name: str) -> None:
     """The line says what failed and ends with something to do; a status line is written; the refusal is recorded."""
@@ -172,6 +175,7 @@ def test_a_container_that_refuses_a_few_calls_leaves_a_boundary_that_says_what_i
     assert events(lab) == ["registered", "ended"]
 
 
+@ONCE
 def test_an_absent_close_range_is_done_without(lab: Lab) -> None:
     extra = lab.file(lab.outside / "extra", "s").open()
     argv = lab.command(*exec_options(lab, "process"), "--", "bash", "-c", f"! cat <&{extra.fileno()}")

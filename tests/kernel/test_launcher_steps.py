@@ -14,6 +14,7 @@ import pytest
 from support import driver
 from support.launch import Lab
 from support.outcome import (
+    ONCE,
     Done,
     Status,
     assert_not_started,
@@ -84,6 +85,7 @@ def test_a_launcher_killed_at_any_step_is_no_success(lab: Lab, step: str) -> Non
     assert (said["code"], said["origin"], said["ending"]) == (125, "launcher", "setup_failed")
 
 
+@ONCE
 @pytest.mark.parametrize("step", ["order", "signals", "filter_a", "filter_canary"])
 def test_a_launcher_told_to_end_at_any_step_is_no_success(lab: Lab, step: str) -> None:
     """It hears SIGTERM once its signals are as the program's: at once, or in the step that restores them."""
@@ -106,6 +108,7 @@ def test_a_launcher_that_is_stopped_and_goes_on_does_its_work(lab: Lab) -> None:
     assert {item["result"] for item in lab.receipt()["boundary"]["canaries"]} == {"held"}
 
 
+@ONCE
 def test_the_wall_clock_ends_a_launcher_that_stands_still(lab: Lab) -> None:
     more = ("--max-wall-clock-seconds", "1")
     done = driver.run(lab, driver.at_step("landlock", STOP), *arguments(lab, *more))
@@ -136,6 +139,7 @@ launcher.execute = execute
     assert (said["code"], said["origin"], said["ending"]) == (125, "launcher", "not_started")
 
 
+@ONCE
 def test_a_program_killed_right_after_exec_did_start(lab: Lab) -> None:
     done = launch(lab, "process", "sh", "-c", "kill -9 $$")
     assert done.returncode == 137
@@ -174,6 +178,7 @@ def test_a_working_directory_swapped_while_the_launcher_builds_is_not_entered(la
 # --- from inside ---------------------------------------------------------------------------------------------
 
 
+@ONCE
 @STEPS
 def test_a_step_that_fails_is_named_and_nothing_is_executed(lab: Lab, step: str) -> None:
     done = driver.run(lab, driver.at_step(step, "raise OSError(19, 'No such device')"), *arguments(lab))
@@ -182,6 +187,7 @@ def test_a_step_that_fails_is_named_and_nothing_is_executed(lab: Lab, step: str)
     assert "No such device; nothing was executed" in line
 
 
+@ONCE
 @pytest.mark.parametrize("problem", ["MemoryError()", "KeyboardInterrupt()", "SystemExit(0)", "RecursionError('x')"])
 def test_a_failure_of_any_kind_ends_the_launcher(lab: Lab, problem: str) -> None:
     """Even one that would be success anywhere else."""
@@ -192,6 +198,7 @@ def test_a_failure_of_any_kind_ends_the_launcher(lab: Lab, problem: str) -> None
     assert not (lab.workspace / "ran").exists()
 
 
+@ONCE
 def test_a_launcher_that_ends_by_itself_before_its_seal_is_no_success(lab: Lab) -> None:
     for step in ("order", "landlock", "filter_canary"):
         done = driver.run(lab, driver.at_step(step, "os._exit(0)"), *arguments(lab))
@@ -200,6 +207,7 @@ def test_a_launcher_that_ends_by_itself_before_its_seal_is_no_success(lab: Lab) 
     assert not (lab.workspace / "ran").exists()
 
 
+@ONCE
 def test_a_launcher_that_never_begins_is_no_success(lab: Lab) -> None:
     for change in ("os._exit(0)", "raise SystemExit(0)", "os.kill(os.getpid(), 9)", "import no_such_module"):
         done = driver.run(lab, driver.launcher_change(change), *arguments(lab))
@@ -208,6 +216,7 @@ def test_a_launcher_that_never_begins_is_no_success(lab: Lab) -> None:
     assert not (lab.workspace / "ran").exists()
 
 
+@ONCE
 def test_a_program_that_ends_like_a_failing_launcher_is_not_taken_for_one(lab: Lab) -> None:
     assert launch(lab, "process", "sh", "-c", "exit 125").returncode == 125
     assert lab.ledger()[-1]["event"] == "ended" and lab.receipt()["boundary"]["sealed"] is True
@@ -257,6 +266,7 @@ def page(done: Done[str]) -> str:
     return line[5:]
 
 
+@ONCE
 def test_the_page_says_how_far_the_launcher_came(lab: Lab) -> None:
     nothing = "{'file_read': 'not_applicable', 'file_write': 'not_applicable', 'call': 'not_applicable'}"
     held = "{'file_read': 'held', 'file_write': 'held', 'call': 'held'}"

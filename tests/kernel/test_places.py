@@ -8,9 +8,11 @@ import os
 import stat
 
 import pytest
-from support.inside import bare, grants, held, launch, policy, policy_file, under
+from support import orders
+from support.inside import bare, grants, held, launch, policy, policy_file, program, read, under
 from support.launch import Lab
 
+from aasm._sys import order as order_format
 from aasm.backends.native import capability
 
 # --- device nodes ---
@@ -108,6 +110,23 @@ def test_no_road_through_proc_or_a_descriptor_leads_out(lab: Lab, proc: str) -> 
 
 
 # --- what is stated as not held ---
+
+DESCRIPTORS = """
+import fcntl
+def is_open(number):
+    return attempt(fcntl.fcntl, number, fcntl.F_GETFD) == "ok"
+tell(open=[number for number in range(1024) if is_open(number)])
+"""
+
+
+def test_only_the_three_standard_descriptors_come_in(lab: Lab) -> None:
+    with (lab.file(lab.outside / "secret", "s")).open() as opened, lab.workspace.joinpath("file").open("w") as own:
+        given = [opened.fileno(), own.fileno()]
+        assert set(given) <= set(bare(lab, DESCRIPTORS, pass_fds=given).told["open"])
+        assert held(lab, DESCRIPTORS, pass_fds=given).told["open"] == [0, 1, 2]
+        order = order_format.encode(orders.for_program(lab, *program(DESCRIPTORS)))
+        assert read(orders.by_hand(lab, order, pass_fds=given)).told["open"] == [0, 1, 2]
+
 
 METADATA = """
 path = sys.argv[1]

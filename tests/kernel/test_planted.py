@@ -14,7 +14,7 @@ from typing import Mapping, Sequence
 import pytest
 from support import driver
 from support.launch import PACKAGE, ROOT, Lab
-from support.outcome import Done, events, exec_options
+from support.outcome import ONCE, Done, events, exec_options
 
 # What a planted module does when it is imported: it says by whom. Only ours must stay silent.
 TELL = """
@@ -71,6 +71,7 @@ def test_started_by_path_nothing_planted_is_imported(lab: Lab, isolation: str) -
     assert events(lab) == ["registered", "ended"] * 2
 
 
+@ONCE
 def test_the_installed_script_imports_nothing_from_the_working_directory(lab: Lab) -> None:
     log = plant(lab, lab.workspace)
     control(lab, log)
@@ -81,6 +82,7 @@ def test_the_installed_script_imports_nothing_from_the_working_directory(lab: La
     assert not log.exists(), log.read_text()
 
 
+@ONCE
 def test_started_as_a_module_what_lies_there_is_not_imported_by_us(lab: Lab) -> None:
     """`-m` puts the working directory on the path first. Before our first line the interpreter itself imports `runpy`
     and what that needs; from then on nothing comes from there, and a write grant over it is refused (test_trust.py)."""
@@ -128,6 +130,7 @@ os.posix_spawn = spawn
 """
 
 
+@ONCE
 def test_the_launcher_starts_with_the_same_interpreter_isolated_and_with_an_empty_environment(lab: Lab) -> None:
     env = {"PYTHONPATH": "/somewhere", "LD_LIBRARY_PATH": "/tmp", "SECRET_TOKEN": "s"}
     done = driver.run(lab, LAUNCHED, *exec_options(lab, "process"), "--", "sh", "-c", "exit 4", env=env)
@@ -136,6 +139,7 @@ def test_the_launcher_starts_with_the_same_interpreter_isolated_and_with_an_empt
     assert line == f"spawned {(sys.executable, [sys.executable, '-I', '-S', '-B', '-c'], {})!r}"
 
 
+@ONCE
 def test_nothing_is_written_beside_our_code(lab: Lab) -> None:
     """No compiled module appears where the code lies, so that a read-only or a shared installation stays as it is."""
     code = lab.directory("code")

@@ -14,6 +14,7 @@ import pytest
 from support import driver
 from support.launch import Lab
 from support.outcome import (
+    ONCE,
     alive,
     children,
     events,
@@ -96,6 +97,7 @@ def test_a_second_request_ends_at_once_a_program_that_refuses_the_first(lab: Lab
     assert not alive(program)
 
 
+@ONCE
 @ISOLATIONS
 def test_after_the_grace_a_program_that_refuses_to_end_is_killed(lab: Lab, isolation: str) -> None:
     change = "from aasm.supervise import loop\nassert loop.GRACE_SECONDS == 5.0\nloop.GRACE_SECONDS = 0.3\n"
@@ -117,6 +119,7 @@ def test_a_request_to_end_reaches_a_stopped_program(lab: Lab) -> None:
         assert finish(process).returncode == 128 + signal.SIGTERM
 
 
+@ONCE
 def test_the_wall_clock_goes_on_for_a_stopped_program(lab: Lab) -> None:
     argv = ("sh", "-c", "kill -STOP $$; exit 7")
     done = launch(lab, "process", *argv, options=("--max-wall-clock-seconds", "1"))
@@ -169,6 +172,7 @@ def masks(text: str) -> list[int]:
     return [int(line.split()[1], 16) & ~LIBRARY for line in text.splitlines()]
 
 
+@ONCE
 @ISOLATIONS
 def test_the_program_finds_the_dispositions_and_the_mask_of_whoever_started_us(lab: Lab, isolation: str) -> None:
     for name, (ignored, blocked) in CALLERS.items():
@@ -182,6 +186,7 @@ def test_the_program_finds_the_dispositions_and_the_mask_of_whoever_started_us(l
         assert masks(done.stdout) == masks(control.stdout), (name, done.stderr)
 
 
+@ONCE
 @ISOLATIONS
 def test_a_caller_that_ignores_the_end_of_children_still_learns_the_code(lab: Lab, isolation: str) -> None:
     prepare = (sys.executable, "-I", "-S", "-c", PREPARE, "SIGCHLD", "")
@@ -206,6 +211,7 @@ def act_before(module, name, number={number}):
 """
 
 
+@ONCE
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda n: n.name)
 @pytest.mark.parametrize("moment", list(AT))
 def test_a_request_to_end_before_the_program_runs_is_no_success(lab: Lab, moment: str, number: int) -> None:

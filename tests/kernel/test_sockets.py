@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import socket
 from pathlib import Path
-from typing import Iterator
+from typing import Any, Iterator
 
 import pytest
 from support.inside import bare, grants, held, launch, policy, under
@@ -48,7 +48,7 @@ def test_without_a_network_rule_the_internet_families_work_and_no_other(lab: Lab
     assert domain(lab.receipt(), "network_egress")["state"] == "unmeasured"
 
 
-DENIALS = {
+DENIALS: dict[str, dict[str, Any]] = {
     "an empty allow-list": {"network": {"allowlist": []}},
     "a denied capability": {"capabilities": {"deny": ["network_outbound"]}},
     "a denied capability beside a list": {

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from support.launch import PYTHON, Lab, python_grants
 from support.outcome import (
+    ONCE,
     Done,
     events,
     exec_options,
@@ -90,6 +91,7 @@ def test_a_file_of_the_state_directory_that_is_something_else_is_refused(lab: La
         refused(lab, "process", path, "can be written by others (mode 0666)")
 
 
+@ONCE
 def test_a_damaged_ledger_is_refused_and_not_written_to(lab: Lab) -> None:
     assert launch(lab, "process", "true").returncode == 0
     path = lab.state / "ledger.jsonl"
@@ -103,6 +105,7 @@ def test_a_damaged_ledger_is_refused_and_not_written_to(lab: Lab) -> None:
     assert not (lab.workspace / "ran").exists()
 
 
+@ONCE
 def test_a_torn_last_line_is_repaired_and_said_so(lab: Lab) -> None:
     assert launch(lab, "process", "true").returncode == 0
     path = lab.state / "ledger.jsonl"
@@ -207,6 +210,7 @@ def test_a_limit_on_the_size_of_files_refuses_like_a_full_disk(lab: Lab) -> None
 # --- what is written ------------------------------------------------------------------------------------------------
 
 
+@ONCE
 def test_everything_that_is_written_belongs_to_the_user_alone(lab: Lab) -> None:
     """Whatever the umask: directories 0700, files 0600 at most."""
     base = lab.home / "a" / "b"
@@ -241,6 +245,7 @@ def test_a_receipt_goes_where_it_is_wanted_and_nowhere_else(lab: Lab, isolation:
     assert stat.S_IMODE((lab.outside / "one.json").stat().st_mode) == 0o600
 
 
+@ONCE
 @ISOLATIONS
 def test_a_receipt_that_has_no_place_is_an_error_before_anything_starts(lab: Lab, isolation: str) -> None:
     there = lab.file(lab.outside / "there", "kept")
@@ -260,6 +265,7 @@ def test_a_receipt_that_has_no_place_is_an_error_before_anything_starts(lab: Lab
     assert lab.leftovers() == []
 
 
+@ONCE
 def test_a_receipt_that_vanished_while_the_program_ran_is_a_warning(lab: Lab) -> None:
     """Nobody inside can do that; somebody else who does changes neither the exit code nor hides it from the ledger."""
     script = "while [ ! -e go ]; do sleep 0.01; done; exit 4"
@@ -293,6 +299,7 @@ def test_a_temporary_directory_that_cannot_be_used_is_refused(lab: Lab) -> None:
     assert launch(lab, "none", *RAN, env={"TMPDIR": str(missing)}).returncode == 4  # it needs none
 
 
+@ONCE
 def test_a_relative_temporary_directory_is_not_taken(lab: Lab) -> None:
     script = "import os; print(os.environ['TMPDIR'])"
     done = launch(lab, "process", *PYTHON, "-c", script, options=python_grants(), env={"TMPDIR": "relative"})

@@ -20,6 +20,7 @@ import pytest
 from support import driver
 from support.launch import Lab
 from support.outcome import (
+    ONCE,
     Done,
     alive,
     children,
@@ -123,6 +124,7 @@ def test_what_a_program_had_started_stays_inside_its_boundary_when_the_superviso
     assert_next_run_works(lab)
 
 
+@ONCE
 def test_the_launcher_ends_with_the_supervisor_at_every_step(lab: Lab) -> None:
     for step in ("order", "descriptors", "landlock", "filter_canary"):
         stopping = driver.driver(driver.at_step(step, "os.kill(os.getpid(), 19)"), *run_of_a_mark(lab))
@@ -187,10 +189,9 @@ def killed_at(lab: Lab, moment: int) -> Done[str]:
     )  # fmt: skip
 
 
+@ONCE
 def test_killed_at_every_change_of_a_file_the_state_stays_whole(lab: Lab) -> None:
-    """Half of the moments for each user: they are the same ones."""
-    first = 1 if lab.user.uid is None else 2
-    for moment in range(first, 200, 2):
+    for moment in range(1, 200):
         done = killed_at(lab, moment)
         if done.returncode == 77:
             assert moment > 20  # far fewer would mean that nothing was counted

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from support.launch import PYTHON, Lab, python_grants
-from support.outcome import alive, exec_options, launch, marked, state_of, wait_until
+from support.outcome import ONCE, alive, exec_options, launch, marked, state_of, wait_until
 from support.terminal import SHELL, Terminal
 
 ISOLATIONS = pytest.mark.parametrize("isolation", ["process", "none"])
@@ -170,6 +170,7 @@ def test_modes_are_restored_after_a_kill_and_left_alone_after_a_normal_end(lab: 
             assert raw(terminal.modes()) != restored, way
 
 
+@ONCE
 def test_modes_are_restored_after_the_wall_clock_ended_the_program(lab: Lab) -> None:
     options = ("--max-wall-clock-seconds", "1")
     with Terminal(lab, command(lab, "process", *PYTHON, "-c", RAW, "killed", options=options)) as terminal:
@@ -229,6 +230,7 @@ def test_a_background_job_that_reads_is_stopped_until_it_is_in_the_foreground(la
         code_is(terminal, 0)
 
 
+@ONCE
 def test_a_stopped_program_that_is_killed_by_the_shell_leaves_nothing(lab: Lab) -> None:
     mark = f"{lab.workspace}/mark"
     with Terminal(lab, SHELL) as terminal:
@@ -302,6 +304,7 @@ def test_suspending_a_shell_inside_gives_the_terminal_back_to_the_outer_one(lab:
         code_is(terminal, 8)
 
 
+@ONCE
 def test_a_shell_inside_that_is_killed_gives_the_terminal_back(lab: Lab) -> None:
     with Terminal(lab, SHELL) as terminal:
         outer = enter_shell(lab, "process", terminal)
@@ -335,6 +338,7 @@ def test_standard_input_is_handed_on_as_it_is(lab: Lab, isolation: str) -> None:
         assert terminal.wait() == 0
 
 
+@ONCE
 @ISOLATIONS
 def test_each_stream_may_be_something_else(lab: Lab, isolation: str) -> None:
     script = "import os; os.write(2, b'%d%d%d' % (os.isatty(0), os.isatty(1), os.isatty(2)))"

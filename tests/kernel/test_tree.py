@@ -15,6 +15,7 @@ import pytest
 from support import driver
 from support.launch import PYTHON, ROOT, Lab, python_grants
 from support.outcome import (
+    ONCE,
     Status,
     alive,
     children,
@@ -136,6 +137,7 @@ def test_without_a_boundary_daemons_are_left_alone_and_nothing_is_said(lab: Lab,
         os.kill(pid, signal.SIGKILL)
 
 
+@ONCE
 def test_a_run_that_leaves_nothing_says_nothing(lab: Lab) -> None:
     done = launch(lab, "process", "sh", "-c", "sleep 0.01 & wait; exit 5")
     assert done.returncode == 5
@@ -143,6 +145,7 @@ def test_a_run_that_leaves_nothing_says_nothing(lab: Lab) -> None:
     assert lab.receipt()["boundary"]["survivors_killed"] == 0
 
 
+@ONCE
 def test_corpses_that_nobody_waited_for_are_no_survivors(lab: Lab) -> None:
     script = "import os, time\nfor _ in range(20):\n  if not os.fork(): os._exit(0)\ntime.sleep(0.1)"
     done = launch(lab, "process", *PYTHON, "-c", script, options=python_grants())
@@ -277,6 +280,7 @@ def test_other_processes_of_the_same_user_cannot_read_the_supervisor(lab: Lab, i
         assert finish(run).returncode == 143
 
 
+@ONCE
 def test_a_thread_that_ended_too_early_would_never_look_like_success(lab: Lab) -> None:
     """What the one thread above is for: the kernel kills a program whose starter ended, and that is what is said."""
     change = """

@@ -17,7 +17,7 @@ from typing import Mapping, Sequence
 
 import pytest
 from support.launch import PACKAGE, ROOT, Lab
-from support.outcome import Done, events, one_error
+from support.outcome import ONCE, Done, events, one_error
 
 RUN = ("run", "exec", "--isolation", "process", "--system")
 VERSION = f"python{sys.version_info[0]}.{sys.version_info[1]}"
@@ -77,6 +77,7 @@ def test_a_state_directory_that_is_not_there_yet_cannot_be_granted_beforehand(la
     assert done.returncode == 125 and "the ledger and the receipts" in one_error(done)
 
 
+@ONCE
 def test_a_receipt_of_ones_own_may_not_lie_where_the_program_writes(lab: Lab) -> None:
     receipt = lab.workspace / "receipt.json"
     command = (*RUN, "--write", str(lab.workspace), "--receipt", str(receipt), "--", "sh", "-c", "ls -a > list")
@@ -97,6 +98,7 @@ def copy_of_the_package(lab: Lab) -> Path:
     return code
 
 
+@ONCE
 @pytest.mark.parametrize("grant", ["code", "code/aasm", "code/aasm/cli", "code/aasm/launcher.py"])
 def test_our_own_code_cannot_be_granted(lab: Lab, grant: str) -> None:
     code = copy_of_the_package(lab)
@@ -104,6 +106,7 @@ def test_our_own_code_cannot_be_granted(lab: Lab, grant: str) -> None:
     assert_two_runs(lab, start, lab.top / grant, code / "aasm" / "launcher.py", "the code of aasm itself")
 
 
+@ONCE
 def test_an_entry_of_the_import_path_cannot_be_granted(lab: Lab) -> None:
     lab.directory("lib/inner")
     lab.own(lab.top / "lib")
@@ -116,6 +119,7 @@ def test_an_entry_of_the_import_path_cannot_be_granted(lab: Lab) -> None:
     assert again.returncode == 0, again.stderr  # with -I it does not, so nothing there is trusted
 
 
+@ONCE
 def test_where_python_would_look_for_modules_of_the_user_cannot_be_granted(lab: Lab) -> None:
     user = lab.directory(f"home/.local/lib/{VERSION}")
     cache = lab.directory("cache")
@@ -137,6 +141,7 @@ def environment_of_its_own(lab: Lab) -> Path:
     return venv
 
 
+@ONCE
 @pytest.mark.parametrize("grant", ["", "bin", "lib", f"lib/{VERSION}/site-packages", "pyvenv.cfg"])
 def test_the_python_installation_in_use_cannot_be_granted(lab: Lab, grant: str) -> None:
     venv = environment_of_its_own(lab)
@@ -145,6 +150,7 @@ def test_the_python_installation_in_use_cannot_be_granted(lab: Lab, grant: str) 
     assert_two_runs(lab, start, venv / grant, venv / "pyvenv.cfg", what)
 
 
+@ONCE
 def test_the_interpreter_itself_cannot_be_granted(lab: Lab) -> None:
     base = Path(os.path.realpath(sys.base_prefix))
     for grant in (base, base / "bin", base / "lib" / VERSION, Path(os.path.realpath(sys.executable))):
@@ -211,6 +217,7 @@ def test_a_run_as_a_module_from_inside_a_write_grant_is_refused_on_every_python(
     assert module(lab, write=str(lab.outside)).returncode == 4  # from elsewhere it works
 
 
+@ONCE
 def test_the_remedies_of_that_refusal_work(lab: Lab) -> None:
     write = ("--write", ".", "--", "sh", "-c", "touch ran; exit 4")
     assert started_as(lab, ISOLATED, *RUN, *write).returncode == 4

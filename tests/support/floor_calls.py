@@ -10,7 +10,7 @@ the calls whose natural answer to an unprivileged user may already be EPERM, so 
 from __future__ import annotations
 
 import json
-from typing import Dict, List, Mapping, Tuple
+from typing import Callable, Dict, List, Mapping, Tuple
 
 NONE = -1  # no descriptor, no object
 BAD = 1  # no address
@@ -176,7 +176,7 @@ def _rows() -> Dict[str, Row]:
 
 
 def _set_id() -> Dict[str, Row]:
-    forms = {
+    forms: Dict[str, Callable[[int], Args]] = {
         "chmod": lambda mode: (0, mode), "fchmod": lambda mode: (NONE, mode), "fchmodat": lambda mode: (NONE, 0, mode),
         "fchmodat2": lambda mode: (NONE, 0, mode, 0), "creat": lambda mode: (0, mode),
         "mknod": lambda mode: (0, mode, 0), "mknodat": lambda mode: (NONE, 0, mode, 0),

@@ -26,7 +26,7 @@ def shown(lab: Lab, *argv: str, options: Sequence[str] = ()) -> bytes:
     base = lab.command(*words, "--write", str(lab.workspace), *python_grants(), *options, "--", *argv)
     done = subprocess.run(base, capture_output=True, stdin=subprocess.DEVNULL, **lab.options())
     assert done.returncode == 0, done.stderr
-    return done.stdout
+    return bytes(done.stdout)
 
 
 def parsed(data: bytes) -> orders.Order:

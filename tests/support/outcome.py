@@ -13,7 +13,11 @@ import time
 from pathlib import Path
 from typing import Any, Callable, Iterator, Sequence
 
-from support.launch import Lab
+import pytest
+from support.launch import Lab, users
+
+# For a test in which it makes no difference who runs the command: the user with the fewest rights does.
+ONCE = pytest.mark.parametrize("user", users()[-1:], indirect=True)
 
 Done = subprocess.CompletedProcess  # of str
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import re
@@ -48,13 +49,21 @@ class Terminal:
         return self
 
     def __exit__(self, *reason: object) -> None:
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGHUP)
-            self.process.kill()
+        for pid in self._session():  # a test that failed leaves nothing behind either
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         self.process.wait(10)
         for descriptor in (self.master, self.slave):
             if descriptor >= 0:
                 os.close(descriptor)
+
+    def _session(self) -> list[int]:
+        found = []
+        for entry in filter(str.isdigit, os.listdir("/proc")):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                if os.getsid(int(entry)) == self.process.pid:
+                    found.append(int(entry))
+        return found
 
     def type(self, text: str) -> None:
         """Press keys."""

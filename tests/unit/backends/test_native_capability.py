@@ -44,6 +44,12 @@ def without(fs: int, abi: int = 7) -> probe.HostFacts:
     return facts._replace(landlock=facts.landlock._replace(fs=facts.landlock.fs & ~fs))
 
 
+def lacking(fact: str) -> probe.SeccompFacts:
+    """Return the facts of a kernel that filters calls and lacks one thing."""
+    changes: Any = {fact: False}
+    return ALL_OF_SECCOMP._replace(**changes)
+
+
 @pytest.mark.parametrize("abi", range(0, landlock.NEWEST_ABI + 1))
 def test_a_boundary_exists_from_the_version_that_scopes_signals(abi: int) -> None:
     found = capability.capabilities_of(facts_for_abi(abi))
@@ -73,7 +79,7 @@ def test_without_landlock_the_reason_is_the_one_that_was_found(state: str) -> No
 
 @pytest.mark.parametrize("missing", ["filter", "errno", "kill_process"])
 def test_without_a_filter_that_can_refuse_and_kill_there_is_no_boundary(missing: str) -> None:
-    seccomp = ALL_OF_SECCOMP._replace(**{missing: False})
+    seccomp = lacking(missing)
     assert capability.unavailable(facts_for_abi(7, seccomp=seccomp)) == "this kernel cannot filter system calls"
     seccomp = seccomp._replace(detail="as found")
     assert capability.unavailable(facts_for_abi(7, seccomp=seccomp)) == "as found"
@@ -81,7 +87,7 @@ def test_without_a_filter_that_can_refuse_and_kill_there_is_no_boundary(missing:
 
 @pytest.mark.parametrize("fact", ["user_notif", "wait_killable"])
 def test_what_no_boundary_of_this_release_needs_is_not_asked_for(fact: str) -> None:
-    assert capability.unavailable(facts_for_abi(7, seccomp=ALL_OF_SECCOMP._replace(**{fact: False}))) == ""
+    assert capability.unavailable(facts_for_abi(7, seccomp=lacking(fact))) == ""
 
 
 @pytest.mark.parametrize("euid", [0, 1000])

@@ -29,7 +29,8 @@ def grant(kind: str, read: bool, write: bool, path: str = "/x") -> Grant:
 
 
 ROOT = grant("directory", False, False, "/")
-GRANTS = tuple(grant(kind, *verbs) for kind in KINDS for verbs in itertools.product((False, True), repeat=2))
+VERBS = ((False, False), (False, True), (True, False), (True, True))
+GRANTS = tuple(grant(kind, read, write) for kind in KINDS for read, write in VERBS)
 each_abi = pytest.mark.parametrize("abi", EVERY_ABI)
 
 
