@@ -95,6 +95,8 @@ def open_file(parent: Directory, name: str, flags: int) -> int:
 
 def host_error(problem: OSError, path: str) -> HostError:
     """Return the HostError that says what the system refused about `path`, and what to do."""
+    if problem.errno in (errno.EMFILE, errno.ENFILE, errno.EFBIG):
+        return HostError(system_text(problem), path, "raise the limits of this process (ulimit -a)")
     full = problem.errno in (errno.ENOSPC, errno.EDQUOT)
     first = "free some space there" if full else "correct it"
     return HostError(system_text(problem), path, f"{first}, or choose another place (AASM_STATE_DIR, --receipt)")

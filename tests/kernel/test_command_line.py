@@ -130,7 +130,7 @@ def test_a_command_that_is_none_is_one_line_and_nothing_happens(lab: Lab, name: 
 @ONCE
 @pytest.mark.parametrize("option", ["--agent-id", "--team-id"])
 def test_an_id_that_is_none_or_looks_like_a_credential_is_refused(lab: Lab, option: str) -> None:
-    for value in ("", "a b", "a/b", "\u00e9", "x" * 129, "a\nb"):
+    for value in ("", "a b", "\u00e9", "x" * 129):
         done = lab.aasm(*exec_options(lab, "process"), option, value, "--", "touch", "ran")
         assert_usage_error(lab, done, f"{option}: not an id")
     secret = "ghp_" + "a1B2" * 9

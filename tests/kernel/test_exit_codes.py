@@ -29,6 +29,7 @@ def launched(lab: Lab, isolation: str, *argv: str, options: tuple[str, ...] = ()
 CODES = [*(("process", code) for code in (0, 2, 124, 125, 126, 127)), ("none", 0), ("none", 125)]
 
 
+@ONCE
 @pytest.mark.parametrize("isolation, code", CODES)
 def test_the_programs_own_code_is_passed_through_and_told_apart_from_ours(lab: Lab, isolation: str, code: int) -> None:
     done, status = launched(lab, isolation, "sh", "-c", f"exit {code}")
@@ -45,6 +46,7 @@ def test_the_programs_own_code_is_passed_through_and_told_apart_from_ours(lab: L
         assert status["receipt"] is None and receipt_names(lab) == []
 
 
+@ONCE
 @ISOLATIONS
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, 40])
 def test_a_program_that_died_of_a_signal_gives_128_and_its_number(lab: Lab, isolation: str, number: int) -> None:
@@ -59,6 +61,7 @@ def test_a_program_that_died_of_a_signal_gives_128_and_its_number(lab: Lab, isol
         assert execution["no_code_detail"]["value"] == f"ended by signal {int(number)}"
 
 
+@ONCE
 @ISOLATIONS
 def test_a_program_that_is_not_there_gives_127(lab: Lab, isolation: str) -> None:
     for program in ("no-such-program", f"{lab.workspace}/missing", "./missing", "/etc/passwd/missing", ""):
@@ -68,6 +71,7 @@ def test_a_program_that_is_not_there_gives_127(lab: Lab, isolation: str) -> None
         assert (status["code"], status["origin"], status["ending"]) == (127, "launcher", "not_found")
 
 
+@ONCE
 @ISOLATIONS
 def test_a_script_whose_interpreter_is_missing_gives_127_and_says_so(lab: Lab, isolation: str) -> None:
     script = lab.file(lab.workspace / "script", "#!/no/such/interpreter\n", 0o755)
@@ -84,6 +88,7 @@ CANNOT = {
 }
 
 
+@ONCE
 @ISOLATIONS
 def test_a_program_that_cannot_be_executed_gives_126_and_the_reason(lab: Lab, isolation: str) -> None:
     for name, (text, mode, reason) in CANNOT.items():
@@ -204,6 +209,7 @@ def test_a_ceiling_without_a_boundary_is_said_not_to_hold(lab: Lab) -> None:
     assert "warning: --max-wall-clock-seconds is not enforced without a boundary" in done.stderr
 
 
+@ONCE
 @ISOLATIONS
 def test_a_refusal_gives_125_and_a_status_line_of_the_launcher(lab: Lab, isolation: str) -> None:
     status = Status()

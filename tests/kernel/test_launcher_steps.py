@@ -72,6 +72,7 @@ def stopped_launcher(process: Any) -> int:
     return int(wait_until(found, "the launcher stops"))
 
 
+@ONCE
 @STEPS
 def test_a_launcher_killed_at_any_step_is_no_success(lab: Lab, step: str) -> None:
     status = Status()

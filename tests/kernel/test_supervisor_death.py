@@ -71,9 +71,18 @@ def command(lab: Lab, mark: str) -> list[str]:
     return lab.command(*exec_options(lab, "process"), "--", "bash", "-c", script)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda number: number.name)
-def test_a_request_to_end_at_any_moment_leaves_no_survivor(lab: Lab, number: int) -> None:
-    tries = TRIES if number == signal.SIGTERM else TRIES // 2
+def test_a_request_to_end_at_any_moment_leaves_no_survivor(lab: Lab) -> None:
+    assert_no_survivor(lab, signal.SIGTERM, TRIES)
+
+
+@ONCE
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP], ids=lambda number: number.name)
+def test_an_interrupt_or_a_hang_up_at_any_moment_leaves_no_survivor(lab: Lab, number: int) -> None:
+    assert_no_survivor(lab, number, TRIES // 2)
+
+
+def assert_no_survivor(lab: Lab, number: int, tries: int) -> None:
+    """Send a signal to the supervisor at ever later moments; afterwards nobody is left, and the state is whole."""
     for turn in range(tries):
         mark = f": {lab.workspace}/mark{turn}"
         with started(lab, command(lab, mark)) as process:
