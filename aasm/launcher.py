@@ -170,8 +170,8 @@ def restore_signals(launch: Launch) -> None:
         _signal.signal(number, _signal.SIG_DFL)
     if _signal.getsignal(_signal.SIGINT) is not _signal.SIG_IGN:
         _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
-    mask = launch.order.signal_mask
-    _signal.pthread_sigmask(_signal.SIG_SETMASK, [n for n in range(1, 65) if mask >> (n - 1) & 1])
+    mask = launch.order.signal_mask  # 32 and 33 belong to the C library, which lets nobody block them
+    _signal.pthread_sigmask(_signal.SIG_SETMASK, [n for n in _signal.valid_signals() if mask >> (n - 1) & 1])
 
 
 def install_filter_a(launch: Launch) -> None:

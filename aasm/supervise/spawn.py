@@ -86,7 +86,7 @@ def start_unconfined(
 ) -> tuple[int, int]:
     """Start a program without a boundary; return its process id and 0, or 0 and the errno for which none could be."""
     table = dict(item.split(b"=", 1) for item in environment)
-    blocked = [number for number in range(1, 65) if mask >> (number - 1) & 1]
+    blocked = [number for number in signal.valid_signals() if mask >> (number - 1) & 1]
     worst = errno.ENOENT
     for path in filter(None, candidates):  # no file has an empty name
         try:

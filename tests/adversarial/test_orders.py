@@ -93,3 +93,13 @@ def test_an_order_is_not_carried_out_on_what_took_the_place_of_a_checked_path(la
     done = orders.by_hand(lab, whole, cwd=lab.top)
     assert done.returncode == 125 and done.stdout == ""
     assert done.stderr.startswith(f"error: launcher: {stage}: ") and done.stderr.count("\n") == 1, done.stderr
+
+
+def test_a_mask_of_every_signal_is_set_without_a_word(lab: Lab) -> None:
+    order = orders.for_program(lab, "/bin/grep", "SigBlk", "/proc/self/status", options=("--read", "/proc"))
+    order.signal_mask = 2**64 - 1
+    done = orders.by_hand(lab, order_format.encode(order))
+    # SIGKILL and SIGSTOP cannot be blocked; 32 and 33 belong to the C library, which may leave them out
+    assert (done.returncode, done.stderr) == (0, "")
+    blocked, internal = int(done.stdout.split()[1], 16), 0b11 << 31
+    assert blocked | internal == (2**64 - 1) & ~(1 << 8 | 1 << 18)

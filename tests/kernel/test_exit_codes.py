@@ -97,7 +97,7 @@ def test_a_program_that_cannot_be_executed_gives_126_and_the_reason(lab: Lab, is
         assert reason in assert_not_started(lab, done, 126, "not_executable"), name
         assert (status["code"], status["origin"], status["ending"]) == (126, "launcher", "not_executable")
     done, status = launched(lab, isolation, str(lab.workspace))
-    assert "is not a regular file" in assert_not_started(lab, done, 126, "not_executable")
+    assert "is a directory" in assert_not_started(lab, done, 126, "not_executable")
 
 
 def test_a_program_outside_the_grants_gives_126_and_names_the_grant_that_helps(lab: Lab) -> None:

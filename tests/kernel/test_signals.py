@@ -128,16 +128,15 @@ def test_the_wall_clock_goes_on_for_a_stopped_program(lab: Lab) -> None:
 
 @ISOLATIONS
 def test_stop_and_continue_are_passed_on_where_there_is_no_terminal(lab: Lab, isolation: str) -> None:
-    script = "echo ready; while [ ! -e go ]; do sleep 0.01; done; exit 4"
+    # The program handles them: in an orphaned process group, as under CI, the kernel drops a stop that nobody handles.
+    script = "trap 'echo stop' TSTP; trap 'echo go' CONT; echo ready; while [ ! -e go ]; do sleep 0.01; done; exit 4"
     with started(lab, command(lab, isolation, "sh", "-c", script)) as process:
         assert line_of(process) == "ready"
-        program = program_of(process.pid)
         process.send_signal(signal.SIGTSTP)
-        wait_until(lambda: state_of(program) == "T", "the program stops")
-        time.sleep(0.05)
+        assert line_of(process) == "stop"
         assert state_of(process.pid) in "SR"  # nobody could continue us, so we do not stop
         process.send_signal(signal.SIGCONT)
-        wait_until(lambda: state_of(program) != "T", "the program goes on")
+        assert line_of(process) == "go"
         lab.file(lab.workspace / "go")
         assert finish(process).returncode == 4
 

@@ -39,7 +39,7 @@ from support.outcome import (
 from aasm.governance import ledger
 from aasm.receipt import verify
 
-TRIES = 14
+TRIES = 12
 LONGEST = 0.15  # seconds; a launch takes about half of that
 
 

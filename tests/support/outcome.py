@@ -149,7 +149,7 @@ def wait_until(happens: Callable[[], Any], what: str, seconds: float = 10.0) -> 
         found = happens()
         if found:
             return found
-        time.sleep(0.003)
+        time.sleep(0.008)
     raise AssertionError(f"waited in vain: {what}")
 
 

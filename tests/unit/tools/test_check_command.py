@@ -130,6 +130,7 @@ def test_a_missing_python_fails_only_where_it_is_expected() -> None:
 def test_an_expectation_that_does_not_hold_stops_the_suite(tmp_path: Path) -> None:
     tree = project(tmp_path, PASSING)
     shutil.copy(ROOT / "tests" / "conftest.py", tree / "tests")
+    shutil.copytree(ROOT / "tests" / "support", tree / "tests" / "support")
     done = run(tree, "--python", MINOR, "--expect-programs", "sh,nonesuch")
     assert done.returncode == 1
     assert "the program nonesuch is expected and is not on PATH" in done.stdout
