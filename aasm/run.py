@@ -7,6 +7,7 @@ policy -> lowering -> backends -> planner -> bind -> registration -> prepare -> 
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from typing import Callable, NamedTuple
@@ -15,7 +16,7 @@ from . import evidence as evidence_stage, state
 from ._sys.order import OrderError
 from ._sys.probe import HostFacts, host_facts
 from .backends.base import Backend, LaunchFacts
-from .bind import Request, Stated, Surroundings, bind, surroundings, workdir_as_given, working_dir
+from .bind import Request, Surroundings, bind, surroundings, workdir_as_given, working_dir
 from .errors import (
     CANNOT_EXECUTE,
     NOT_FOUND,
@@ -31,7 +32,6 @@ from .explain import not_run
 from .governance.identity import new_identity
 from .governance.session import Session, record_refusal
 from .model.domains import CapabilityDomain as Domain
-from .model.plan import EnforcementPlan
 from .model.record import Ending, Event, RunRecord
 from .model.requirements import Identity
 from .model.resolved import ResolvedRun, SpawnSpec
@@ -159,7 +159,8 @@ class _Held:
         code = _exit_code(record)
         self._remove_scratch()  # nothing of the run is alive, and the receipt may need the room
         if record.ending is Ending.WALL_CLOCK:
-            self.later("warning", f"ended after {found.run.wall_clock_seconds} seconds (--max-wall-clock-seconds)")
+            ceiling = f"{found.run.wall_clock_seconds} s (--max-wall-clock-seconds)"
+            self.later("warning", f"the program was ended by its ceiling of {ceiling}")
         if record.survivors:
             left = f"{record.survivors} process(es) were left over when the program ended"
             self.later("warning", f"{left}, and were ended")
@@ -281,7 +282,7 @@ def _run_unconfined(run: ResolvedRun, begun: Begun, listen: Callable[[Event], No
     pid, number = start_unconfined(run.candidates, run.argv, run.environment.strings(), begun.mask)
     os.umask(ours)
     if pid == 0:
-        missing = number in (2, 20)  # ENOENT, ENOTDIR
+        missing = number in (errno.ENOENT, errno.ENOTDIR)
         ending = Ending.NOT_FOUND if missing else Ending.NOT_EXECUTABLE
         return RunRecord(ending, None, None, number, "", 0, False, {}, now, now, None, 0)
     supervisor = Supervisor(pid, begun.signals, begun.bystanders, confined=False)
@@ -293,6 +294,3 @@ def _exit_code(record: RunRecord) -> int:
     if record.ending is Ending.WALL_CLOCK:
         return WALL_CLOCK
     return SIGNAL_BASE + record.signal if record.signal is not None else record.code or 0
-
-
-__all__ = ["EnforcementPlan", "Request", "Result", "Stated", "launch", "preview", "resolve"]

@@ -153,7 +153,7 @@ class Supervisor:
         if number in (signal.SIGTTIN, signal.SIGTTOU) or (event.from_kernel and number in FROM_TERMINAL):
             return  # ours alone, or sent to the whole group already
         self.listener(Event("signal", number))
-        process.send_signal(self.pid, number)
+        self._tell(number)
         if number == signal.SIGCONT:
             self.terminal.resume()
         elif number == signal.SIGTERM:
@@ -166,12 +166,16 @@ class Supervisor:
         self._ask_to_end()
 
     def _ask_to_end(self) -> None:
-        process.send_signal(self.pid, signal.SIGTERM)
-        process.send_signal(self.pid, signal.SIGCONT)
+        self._tell(signal.SIGTERM)
+        self._tell(signal.SIGCONT)
         self._kill_at = time.monotonic() + GRACE_SECONDS
 
+    def _tell(self, number: int) -> None:
+        if self._status is None:  # once it is reaped, its number may be anybody's
+            process.send_signal(self.pid, number)
+
     def _kill_all(self) -> None:
-        process.send_signal(self.pid, signal.SIGKILL)
+        self._tell(signal.SIGKILL)
         if self.confined:
             found = [pid for pid in process.descendants(self.bystanders) if pid != self.pid]
             self._killed.update(found)
@@ -228,7 +232,7 @@ class Supervisor:
             self.terminal.note_stop()
             os.kill(os.getpid(), signal.SIGSTOP)
             self.terminal.resume()
-            process.send_signal(self.pid, signal.SIGCONT)
+            self._tell(signal.SIGCONT)
 
     # --- the record ----------------------------------------------------------------------------
 

@@ -70,6 +70,7 @@ IOCTLS = {
     "FS_IOC_SETFLAGS": 0x40086602,  # works through a read-only descriptor of any file of the same user
     "FS_IOC32_SETFLAGS": 0x40046602,
     "FS_IOC_FSSETXATTR": 0x401C5820,
+    "FS_IOC_ENABLE_VERITY": 0x40806685,  # linux/fsverity.h: makes such a file unchangeable for good
 }
 
 # linux/prctl.h: PR_SET_MM rewrites what /proc says about the process, PR_SET_PTRACER lets a stranger trace it
