@@ -90,7 +90,7 @@ def older(size: int) -> list[Rule]:
     return [(CREATE, errno.E2BIG, 1, known) for known in (16, 24) if known > size]
 
 
-OLDER = {
+OLDER: dict[str, tuple[list[Rule], str]] = {
     "no scopes (ABI 5)": (older(16), "Landlock ABI 5 is usable here and 6 is needed (Linux 6.12)"),
     "no network (ABI 3)": (older(8), "Landlock ABI 3 is usable here and 6 is needed (Linux 6.12)"),
     "refused bits": ([(CREATE, errno.EINVAL, 1, 24)], "Landlock ABI 5 is usable here and 6 is needed"),
@@ -130,7 +130,7 @@ def test_a_call_that_fails_while_the_boundary_is_built_ends_the_launch(lab: Lab,
 
 # --- refused when the supervisor finds out ----------------------------------------------------------------------
 
-EARLY = {
+EARLY: dict[str, list[Rule]] = {
     "no shared memory": [whole("memfd_create", errno.ENOSYS)],
     "no subreaper": [("prctl", errno.EINVAL, 0, SUBREAPER)],
     "no dumpable": [("prctl", errno.EPERM, 0, DUMPABLE)],

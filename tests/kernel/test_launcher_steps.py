@@ -8,7 +8,6 @@ import ast
 import contextlib
 import os
 import signal
-from typing import Any
 
 import pytest
 from support import driver
@@ -18,13 +17,11 @@ from support.outcome import (
     Done,
     Status,
     assert_not_started,
-    children,
     exec_options,
     finish,
     launch,
     started,
-    state_of,
-    wait_until,
+    stopped_launcher,
 )
 
 from aasm import launcher
@@ -61,15 +58,6 @@ def assert_never_ran(lab: Lab, done: Done[str], ending: str) -> str:
 
 
 # --- from outside ------------------------------------------------------------------------------------------
-
-
-def stopped_launcher(process: Any) -> int:
-    """Return the launcher, once it has stopped itself."""
-
-    def found() -> int:
-        return next((pid for pid in children(process.pid) if state_of(pid) == "T"), 0)
-
-    return int(wait_until(found, "the launcher stops"))
 
 
 @ONCE

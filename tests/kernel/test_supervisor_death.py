@@ -14,7 +14,6 @@ import os
 import signal
 import subprocess
 import time
-from pathlib import Path
 
 import pytest
 from support import driver
@@ -23,7 +22,6 @@ from support.outcome import (
     ONCE,
     Done,
     alive,
-    children,
     events,
     exec_options,
     finish,
@@ -33,6 +31,7 @@ from support.outcome import (
     one_error,
     receipt_names,
     started,
+    stopped_launcher,
     wait_until,
 )
 
@@ -65,6 +64,16 @@ def assert_next_run_works(lab: Lab) -> None:
     assert len(receipt_names(lab)) == before + 1
 
 
+def wait_until_gone(mark: str) -> None:
+    """Wait until no process bears the mark any more."""
+    wait_until(lambda: not marked(mark), f"{mark}: nothing of the run is left", 3)
+
+
+def wait_until_gone_by(pid: int) -> None:
+    """Wait until a process is gone."""
+    wait_until(lambda: not alive(pid), f"{pid}: dead", 3)
+
+
 def command(lab: Lab, mark: str) -> list[str]:
     """Return the command line of a run with a tree of processes that all bear a mark and ignore nothing."""
     script = f"setsid sh -c 'sleep 60; {mark}' & exec -a '{mark}' sleep 61"
@@ -94,7 +103,7 @@ def assert_no_survivor(lab: Lab, number: int, tries: int) -> None:
             assert "aasm/cli" not in trace and "KeyboardInterrupt" in trace, (turn, done.stderr)
         else:
             assert done.returncode in (-number, 128 + number, 125), (turn, done.stderr)
-        wait_until(lambda mark=mark: not marked(mark), f"try {turn}: nothing of the run is left", 3)
+        wait_until_gone(mark)
         if done.returncode == 125:
             one_error(done)
     assert_state_is_whole(lab)
@@ -109,7 +118,7 @@ def test_a_killed_supervisor_takes_the_program_along_at_any_moment(lab: Lab) -> 
             time.sleep(LONGEST * turn / TRIES)
             process.kill()
             process.wait(10)
-            wait_until(lambda mark=mark: not marked(mark), f"try {turn}: the program is dead", 3)
+            wait_until_gone(mark)
         assert_state_is_whole(lab)
     assert_next_run_works(lab)
     assert "ended" in events(lab)
@@ -140,13 +149,12 @@ def test_the_launcher_ends_with_the_supervisor_at_every_step(lab: Lab) -> None:
     for step in ("order", "descriptors", "landlock", "filter_canary"):
         stopping = driver.driver(driver.at_step(step, "os.kill(os.getpid(), 19)"), *run_of_a_mark(lab))
         with started(lab, stopping) as process:
-            (pid,) = wait_until(lambda process=process: children(process.pid), "the launcher is there")
-            wait_until(lambda pid=pid: Path(f"/proc/{pid}/stat").read_text().split()[2] == "T", "it stops")
+            pid = stopped_launcher(process)
             process.kill()
             process.wait(10)
             if alive(pid):  # before it asked for our death to be its own, it ends as soon as it goes on
                 os.kill(pid, signal.SIGCONT)
-            wait_until(lambda pid=pid: not alive(pid), f"{step}: the launcher is dead")
+            wait_until_gone_by(pid)
         assert not (lab.workspace / "ran").exists()
     assert_next_run_works(lab)
 

@@ -37,14 +37,14 @@ leave(body)
 """),
     "a double fork": (1, """
 def body():
-    if os.fork(): os._exit(0)
+    orphan()
     wait()
 leave(body)
 """),
     "a session of its own": (1, """
 def body():
     os.setsid()
-    if os.fork(): os._exit(0)
+    orphan()
     os.setsid()
     os.chdir("/")
     for fd in (0, 2): os.close(fd)
@@ -87,6 +87,10 @@ import os, signal, sys, time
 MARK = sys.argv[1]
 source, sink = os.pipe()
 def say(): os.write(sink, b"%d\\n" % os.getpid())
+def orphan():
+    before = os.getpid()
+    if os.fork(): os._exit(0)
+    while os.getppid() == before: time.sleep(0.001)
 def wait():
     say()
     while True: time.sleep(9)

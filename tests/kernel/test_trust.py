@@ -136,7 +136,8 @@ def test_where_python_would_look_for_modules_of_the_user_cannot_be_granted(lab: 
     user = lab.directory(f"home/.local/lib/{VERSION}")
     cache = lab.directory("cache")
     start = (sys.executable, PACKAGE)
-    cases = ((lab.home / ".local" / "lib", user / "site-packages" / "usercustomize.py", {}),
+    cases: tuple[tuple[Path, Path, dict[str, str]], ...] = (
+             (lab.home / ".local" / "lib", user / "site-packages" / "usercustomize.py", {}),
              (cache, cache / "argparse.pyc", {"PYTHONPYCACHEPREFIX": str(cache)}))  # fmt: skip
     for grant, target, env in cases:
         assert_two_runs(lab, start, grant, target, "modules that Python would import", env)

@@ -187,3 +187,12 @@ def line_of(process: subprocess.Popen[str]) -> str:
     """Return the next line that a started command prints."""
     assert process.stdout is not None
     return process.stdout.readline().rstrip("\n")
+
+
+def stopped_launcher(process: subprocess.Popen[str]) -> int:
+    """Return the launcher of a command that was made to stop it (driver.at_step), once it has stopped."""
+
+    def found() -> int:
+        return next((pid for pid in children(process.pid) if state_of(pid) == "T"), 0)
+
+    return int(wait_until(found, "the launcher stops"))

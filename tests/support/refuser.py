@@ -24,7 +24,7 @@ def main() -> None:
     clauses: Dict[int, List[bpf.Clause]] = {}
     rules: Dict[int, bpf.Rule] = {}
     for name, number, argument, value in json.loads(sys.argv[1]):
-        call = syscalls.number(arch, name)
+        call = arch.numbers[name]
         if argument is None:
             rules[call] = bpf.ERRNO(number)
         else:
