@@ -39,10 +39,13 @@ SUITE_EXPECTATIONS = (
     ("--expect-programs", "AASM_EXPECT_PROGRAMS", "fail where one of these programs is missing (git,gcc,...)", True),
     ("--expect-unprivileged", "AASM_EXPECT_UNPRIVILEGED", "fail where tests cannot drop to the user nobody", False),
 )
-LIMIT_SECONDS = 1500  # for the suite under one Python; a run that takes longer is ended and counts as failed
+# The suite in two halves of about the same length, so that one Python keeps two processors busy.
+HALVES = (("tests/kernel",), ("tests", "--ignore=tests/kernel"))
+LIMIT_SECONDS = 1500  # for a part of the suite under one Python; what takes longer is ended and counts as failed
 
 _live: Dict[int, "subprocess.Popen[bytes]"] = {}  # what an interrupt must end, by process id
 _interrupted = threading.Event()
+_making = threading.Lock()  # two parts of one suite must not make its environment at the same time
 
 
 class Result(NamedTuple):
@@ -60,18 +63,19 @@ class Result(NamedTuple):
 
 
 def run_suite(python: Python, arguments: Sequence[str]) -> Result:
-    """Run the whole suite under `python` and return what came of it. Never raises for a failure."""
+    """Run the suite, or the part that `arguments` name, under `python`. Never raises for a failure."""
     name, started = f"Python {python.version}", time.monotonic()
     scratch = tempfile.mkdtemp(prefix=f"aasm-{python.minor}-")
     os.chmod(scratch, 0o711)  # tests that drop to another user must reach what they make in it
     try:
-        program = environment(python)
-        say(f"{name}: running")
-        _supervised([program, "-m", "compileall", "-q", "aasm"])  # a thousand launches would compile it again each time
+        with _making:
+            program = environment(python)
+            _supervised([program, "-m", "compileall", "-q", "aasm"])  # or a thousand launches would each compile it
+        say(f"{name}: running {' '.join(arguments)}".rstrip())
         command = suite_command(program, scratch, arguments)
         code, output = _supervised(command)
         report = os.path.join(scratch, "report.xml")
-        say(f"\n== {name}\n{output.rstrip()}\n")
+        say(f"\n== {name} {' '.join(arguments)}".rstrip() + f"\n{output.rstrip()}\n")
         return judged(name, code, report)._replace(seconds=time.monotonic() - started)
     except SetupError as problem:
         say(f"error: {problem}")
@@ -149,12 +153,22 @@ def _run_check(name: str, arguments: Sequence[str]) -> Result:
 
 
 def run_pythons(pythons: Sequence[Python], jobs: int, arguments: Sequence[str]) -> List[Result]:
-    """Run the suite under each of `pythons`, `jobs` of them side by side, and return the results in their order."""
+    """Run the suite under each of `pythons`, `jobs` parts side by side, and return the results in their order."""
+    halves = HALVES if not arguments and os.path.isdir(os.path.join(ROOT, HALVES[0][0])) else (tuple(arguments),)
+    parts = [(python, half) for python in pythons for half in halves]
     pool = concurrent.futures.ThreadPoolExecutor(jobs)
     try:
-        return list(pool.map(lambda python: run_suite(python, arguments), pythons))
+        done = list(pool.map(lambda part: run_suite(*part), parts))
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
+    return [together(done[at : at + len(halves)]) for at in range(0, len(done), len(halves))]
+
+
+def together(parts: Sequence[Result]) -> Result:
+    """Return the result of a suite from those of its parts."""
+    passed, failed, skipped = (sum(getattr(one, key) for one in parts) for key in ("passed", "failed", "skipped"))
+    note = "; ".join(one.note for one in parts if one.note)
+    return Result(parts[0].name, passed, failed, skipped, max(one.seconds for one in parts), note)
 
 
 # What is said at the end.
