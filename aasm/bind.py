@@ -10,13 +10,13 @@ import sys
 from typing import Mapping, NamedTuple
 
 from . import state
-from ._sys.probe import HostFacts
 from .backends.base import Backend
 from .errors import HostError, UsageError, system_text
 from .model import environment
 from .model.domains import CapabilityDomain as Domain
 from .model.grants import Grant, beneath
 from .model.plan import EnforcementPlan
+from .model.request import Request
 from .model.requirements import ExecutionSpec, Identity
 from .model.resolved import Coverage, Place, ResolvedPolicy, ResolvedRun
 from .policy import grants as grant_checks
@@ -24,25 +24,6 @@ from .policy.grants import Trusted, Wanted
 from .policy.lowering import Lowered
 from .policy.walk import Walked, walk
 from .supervise import private, spawn
-
-
-class Request(NamedTuple):
-    """One command line, understood."""
-
-    program: tuple[str, ...]
-    isolation: str
-    policy: str | None
-    read: tuple[str, ...]
-    write: tuple[str, ...]
-    system: bool
-    env: Mapping[bytes, bytes | None]
-    real_home: bool
-    workdir: str | None
-    wall_clock_seconds: int | None
-    agent_id: str | None
-    team_id: str | None
-    receipt: str | None
-    imports_cwd: bool
 
 
 class Surroundings(NamedTuple):
@@ -161,10 +142,11 @@ def bind(
 def _environment(
     request: Request, around: Surroundings, scratch: str, real_home: str | None, confined: bool
 ) -> environment.Environment:
+    adapter = ("adapter", request.adapter_env)
     if not confined:
-        return environment.untouched(around.environ, request.env)
+        return environment.untouched(around.environ, request.env, (adapter,))
     own = private.variables(scratch, real_home) if scratch else {b"HOME": os.fsencode(real_home or "/")}
-    return environment.replaced(around.environ, request.env, own)
+    return environment.replaced(around.environ, request.env, (("private", own), adapter))
 
 
 def _real_home(request: Request, around: Surroundings, grants: tuple[Grant, ...]) -> str | None:
@@ -259,8 +241,3 @@ def _candidates(program: bytes, made: environment.Environment) -> tuple[bytes, .
         return (program,)
     path = made.get(b"PATH") or os.fsencode(os.defpath)
     return tuple(os.path.join(entry or b".", program) for entry in path.split(b":"))
-
-
-def host_of(facts: HostFacts) -> str:
-    """Return the host in one line, for a person."""
-    return f"Linux {facts.kernel_release} {facts.arch}, Landlock ABI {facts.landlock.abi}"

@@ -282,7 +282,8 @@ By hand, to audit one launch:
   python -m aasm.launcher --print /tmp/order        shows it, field by field
   python -m aasm.launcher --order /tmp/order        carries it out
 
-Exit status: the program's own; 125 when a step failed (one line names it); nothing was executed then.
+Exit status: the program's own. 125 when a step failed (one line names it), 126 or 127 when the program could not be
+executed, 2 when there is no order in FILE; nothing was executed then.
 """
 
 

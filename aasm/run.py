@@ -16,7 +16,7 @@ from . import evidence as evidence_stage, state
 from ._sys.order import OrderError
 from ._sys.probe import HostFacts, host_facts
 from .backends.base import Backend, LaunchFacts
-from .bind import Request, Surroundings, bind, surroundings, workdir_as_given, working_dir
+from .bind import Surroundings, bind, surroundings, workdir_as_given, working_dir
 from .errors import (
     CANNOT_EXECUTE,
     NOT_FOUND,
@@ -24,6 +24,8 @@ from .errors import (
     SIGNAL_BASE,
     WALL_CLOCK,
     AasmError,
+    HostError,
+    InternalError,
     RefusalError,
     one_line,
     system_text,
@@ -33,6 +35,7 @@ from .governance.identity import new_identity
 from .governance.session import Session, record_refusal
 from .model.domains import CapabilityDomain as Domain
 from .model.record import Ending, Event, RunRecord
+from .model.request import Request
 from .model.requirements import Identity
 from .model.resolved import ResolvedRun, SpawnSpec
 from .receipt import build, store
@@ -88,8 +91,8 @@ def preview(request: Request, identity: Identity, by_hand: bool) -> Resolution:
 
 def launch(request: Request, begun: Begun, say: Say, listen: Callable[[Event], None]) -> Result:
     """Launch, supervise to the end, and leave what a run leaves: ledger records, a receipt, nothing else."""
-    identity = new_identity(request.agent_id, request.team_id, (), dry_run=False)
     try:
+        identity = new_identity(request.agent_id, request.team_id, (), dry_run=False)
         around = surroundings()
         return _launch(_Held(request, around, identity, say), begun, listen)
     finally:
@@ -110,8 +113,19 @@ def _launch(held: _Held, begun: Begun, listen: Callable[[Event], None]) -> Resul
     except AasmError as problem:
         held.refused(problem)
         raise
+    except Exception as problem:  # noqa: BLE001 - a defect of ours is recorded like every other end
+        ours = _unforeseen(problem)
+        held.refused(ours)
+        raise ours from problem
     finally:
         held.clean()
+
+
+def _unforeseen(problem: Exception) -> AasmError:
+    if isinstance(problem, OSError):
+        where = str(problem.filename or "")
+        return HostError(system_text(problem), where, "raise the limits of this process (ulimit -a)")
+    return InternalError(f"internal: {type(problem).__name__}: {problem}", "", "this is a defect of aasm: report it")
 
 
 class _Held:
@@ -178,8 +192,8 @@ class _Held:
             made = build.make(receipt_facts(found.run, spec, record, evidence, found.host, now), now)
             reservation, self.reservation = self.reservation, None
             path = store.write(reservation, made.data, now)
-        except AasmError as problem:
-            self._complain(f"no receipt was written: {problem}")
+        except Exception as problem:  # noqa: BLE001 - of whatever kind: the program has ended as it has ended
+            self._complain(f"no receipt was written: {type(problem).__name__}: {one_line(str(problem))}")
             return None, None
         for defect in made.defects:
             self._complain(f"the receipt breaks its own rule {defect.rule}; this is a defect of aasm: report it")
@@ -236,7 +250,7 @@ def _what(run: ResolvedRun) -> str:
 def _cautions(run: ResolvedRun, asked: set[bytes]) -> list[str]:
     """Return what an operator must hear before a confined launch."""
     set_names = {entry.name for entry in run.environment.entries}
-    lines = [f"--env {os.fsdecode(name)}: not set here, so nothing is passed on" for name in asked - set_names]
+    lines = [f"--env {os.fsdecode(name)}: not set here, so nothing is passed on" for name in sorted(asked - set_names)]
     if run.plan is None:
         return lines
     lines += [f"the policy states {item}, and nothing in this release acts on it" for item in run.policy.unmapped]
@@ -265,6 +279,8 @@ def _prepare(found: Resolution, begun: Begun) -> SpawnSpec | None:
 def _run(run: ResolvedRun, spec: SpawnSpec | None, begun: Begun, listen: Callable[[Event], None]) -> RunRecord:
     if spec is None or begun.launcher is None:
         return _run_unconfined(run, begun, listen)
+    if spec.notifies:
+        raise InternalError("a backend wants notifications, and nothing here answers them")
     launcher = begun.launcher
     supervisor = Supervisor(launcher.pid, begun.signals, begun.bystanders, confined=True)
     supervisor.listener = listen
@@ -279,8 +295,10 @@ def _run_unconfined(run: ResolvedRun, begun: Begun, listen: Callable[[Event], No
     except OSError as problem:
         raise RefusalError(f"refusing to launch: {run.working_dir.path}: {system_text(problem)}") from None
     ours = os.umask(begun.umask)
-    pid, number = start_unconfined(run.candidates, run.argv, run.environment.strings(), begun.mask)
-    os.umask(ours)
+    try:
+        pid, number = start_unconfined(run.candidates, run.argv, run.environment.strings(), begun.mask)
+    finally:
+        os.umask(ours)
     if pid == 0:
         missing = number in (errno.ENOENT, errno.ENOTDIR)
         ending = Ending.NOT_FOUND if missing else Ending.NOT_EXECUTABLE

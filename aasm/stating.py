@@ -10,10 +10,11 @@ import os
 from ._sys.probe import HostFacts
 from .backends import BACKENDS
 from .backends.base import Backend
-from .bind import Request, Stated, Surroundings
+from .bind import Stated, Surroundings
 from .errors import RefusalError, UsageError
 from .model.domains import CapabilityDomain as Domain
 from .model.plan import EnforcementPlan, Refusal, RefusalKind
+from .model.request import Request
 from .model.resolved import ResolvedPolicy
 from .planner import negotiate
 from .policy import document, locate, node, places

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the launcher needs from the kernel and nothing more: thin calls, and the status page.
 
-Every call is one kernel call that raises OSError. No policy, no retry, no logging, no path is judged here.
+Every failure is an OSError. No policy, no logging, no path is judged here.
 The supervisor reads the same status page, so its layout and the list of stages live here, once.
 """
 
@@ -50,6 +50,7 @@ PR_CAP_AMBIENT_CLEAR_ALL = 4
 
 CLOSE_RANGE_CLOEXEC = 1 << 2  # linux/close_range.h
 LINUX_CAPABILITY_VERSION_3 = 0x20080522  # linux/capability.h
+CAP_SETPCAP = 8
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.syscall.restype = ctypes.c_long
@@ -176,7 +177,7 @@ def _drop_bounding(keep: int) -> None:
         except OSError as problem:
             if problem.errno == errno.EINVAL:  # past the last capability that this kernel has
                 return
-            if problem.errno != errno.EPERM or capability_sets()[0]:
+            if problem.errno != errno.EPERM or capability_sets()[0] >> CAP_SETPCAP & 1:
                 raise
 
 

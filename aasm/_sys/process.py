@@ -39,11 +39,6 @@ def become_undumpable() -> None:
     boundary.prctl(boundary.PR_SET_DUMPABLE, 0)
 
 
-def set_death_signal(number: int) -> None:
-    """Ask for this signal when our parent ends (PR_SET_PDEATHSIG)."""
-    boundary.prctl(boundary.PR_SET_PDEATHSIG, number)
-
-
 def signal_descriptor(numbers: Iterable[int]) -> int:
     """Return a signalfd(2) for the blocked signals `numbers`: close-on-exec, non-blocking."""
     words = (ctypes.c_ulong * 16)()  # sigset_t of the C library, 1024 bits
@@ -110,30 +105,34 @@ class ProcessStat(NamedTuple):
 
 
 def stat_of(pid: int) -> ProcessStat | None:
-    """Return the facts of one process, or None when it is gone or /proc does not show it."""
+    """Return the facts of one process, or None when it is gone or /proc does not show it.
+
+    Raises OSError when it could not be found out, as when no descriptor is free: that is no "gone".
+    """
     try:
         descriptor = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return None
-    try:
-        line = os.read(descriptor, 4096)
-    except OSError:
-        return None
-    finally:
-        os.close(descriptor)
+        try:
+            line = os.read(descriptor, 4096)
+        finally:
+            os.close(descriptor)
+    except OSError as problem:
+        if problem.errno in (errno.ENOENT, errno.ESRCH, errno.EACCES, errno.EPERM):
+            return None
+        raise
     head, _, tail = line.rpartition(b")")  # the name may itself hold parentheses and blanks
     fields = tail.split()
     return ProcessStat(head.partition(b"(")[2], fields[0].decode(), int(fields[1]), bool(int(fields[6]) & 4))
 
 
 def send_signal(pid: int, number: int) -> bool:
-    """Send a signal; False when the process is gone. Only for our own unreaped children is the id certain."""
+    """Send a signal; False when the process is gone or not ours to signal.
+
+    Only for our own unreaped children is the id certain.
+    """
     try:
         os.kill(pid, number)
-    except ProcessLookupError:
+    except (ProcessLookupError, PermissionError):
         return False
-    except PermissionError:
-        return True
     return True
 
 

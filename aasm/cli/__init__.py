@@ -57,10 +57,14 @@ def main_script() -> int:
 
 
 def _dispatch(args: list[str], imports_cwd: bool) -> int:
-    if args[:2] == ["run", "exec"]:
-        from .run import main as run_exec
+    if args[:1] == ["run"] and len(args) > 1:
+        from ..devtools import adapter
 
-        return run_exec(args[2:], imports_cwd)
+        target = adapter(args[1])
+        if target is not None:
+            from .run import main as run_target
+
+            return run_target(target, args[2:], imports_cwd)
     if args[:2] == ["receipt", "verify"]:
         from ..receipt import verify
 
@@ -113,19 +117,25 @@ def complain(text: str, kind: str = "error") -> None:
 
 
 def note(text: str) -> None:
-    """Write lines to standard error, without any control character in them.
+    """Write lines to standard error, without any control character in them."""
+    lines = "\n".join(one_line(part) for part in text.split("\n")) + "\n"
+    deliver(2, lines.encode("utf-8", "backslashreplace"))
 
-    A terminal that was stopped, or a pipe that nobody empties, gets a second and then loses the line: the program
-    inside could otherwise hold us here.
+
+def deliver(descriptor: int, data: bytes) -> bool:
+    """Write to a descriptor that somebody else may have stopped; return whether all of it was taken.
+
+    A terminal that was stopped, or a pipe that nobody empties, gets a second and then loses the rest: the program
+    inside could otherwise hold us here. What a pipe is sure to take at once is PIPE_BUF, so no more is written at a time.
     """
-    line = "\n".join(one_line(part) for part in text.split("\n")) + "\n"
     poll = select.poll()
-    poll.register(2, select.POLLOUT)
+    poll.register(descriptor, select.POLLOUT)
     try:
-        if poll.poll(1000):
-            os.write(2, line.encode("utf-8", "backslashreplace"))
+        while data and poll.poll(1000):
+            data = data[os.write(descriptor, data[: select.PIPE_BUF]) :]
     except OSError:
-        return
+        return False
+    return not data
 
 
 def _ensure_descriptors() -> None:

@@ -24,7 +24,7 @@ def render(found: Resolution) -> str:
     """Return every section of the preview."""
     run = found.run
     report = evidence.report(run, evidence.planned(run), ReportStage.PRE_LAUNCH)
-    lines = [*_ids(run.identity), *_policy(run), *_isolation(report, _limits(run)), *_grants(run)]
+    lines = [*_ids(run.identity), *_policy(run), *_isolation(report, _limits(run, found.host.euid)), *_grants(run)]
     lines += [*_command(run), *_variables(run)]
     return "\n".join(one_line(line) for line in lines)
 
@@ -74,13 +74,17 @@ def _isolation(report: IsolationReport, limits: list[str]) -> list[str]:
 PROC = "while /proc is granted, command lines and states of other processes of this user are visible"
 
 
-def _limits(run: ResolvedRun) -> list[str]:
+ROOT = "the program has no capability: files of other users are out of its reach even inside the grants"
+
+
+def _limits(run: ResolvedRun, euid: int) -> list[str]:
     """Return what the backend does not hold within the domains that are required of it."""
     if run.plan is None:
         return []
     reports = [run.plan.backend.report_for(outcome.requirement.domain) for outcome in run.plan.outcomes]
     lines = [f"{item.domain.value}: {text}" for item in reports if item for text in item.limitations]
-    return lines + ([PROC] if covers(run.grants, "/proc", write=False) else [])
+    lines += [PROC] if covers(run.grants, "/proc", write=False) else []
+    return lines + ([ROOT] if euid == 0 else [])
 
 
 def _grants(run: ResolvedRun) -> list[str]:

@@ -8,40 +8,42 @@ import os
 from typing import TYPE_CHECKING
 
 from ..errors import OK, REFUSED, AasmError
-from . import complain, note, put, say
+from ..governance.identity import check_id
+from . import complain, deliver, note, put, say
 from .options import check, parser, split, variables
 
 if TYPE_CHECKING:
     import argparse
 
-    from ..bind import Request
+    from ..devtools import Adapter, Command
+    from ..model.request import Request
     from ..run import Result
 
 
-def main(args: list[str], imports_cwd: bool) -> int:
-    """Carry out `run exec` with these arguments; return the exit code."""
-    before, program = split(args)
+def main(target: Adapter, args: list[str], imports_cwd: bool) -> int:
+    """Carry out `run TARGET` with these arguments; return the exit code."""
+    before, words = split(args)
     options = parser().parse_args(before)
     check(options)
-    env = variables(options.env)
-    if options.dry_run:
-        return _preview(options, program, env, imports_cwd)
-    return _launch(options, program, env, imports_cwd)
+    for name in ("agent_id", "team_id"):
+        if getattr(options, name) is not None:
+            check_id(getattr(options, name), f"--{name.replace('_', '-')}")
+    request = _request(options, target.command(tuple(words)), imports_cwd)
+    return _preview(options, request) if options.dry_run else _launch(options, request)
 
 
-def _request(
-    options: argparse.Namespace, program: list[str], env: dict[bytes, bytes | None], imports_cwd: bool
-) -> Request:
-    from ..bind import Request
+def _request(options: argparse.Namespace, command: Command, imports_cwd: bool) -> Request:
+    from ..model.request import Request
 
     return Request(
-        program=tuple(program),
+        program=command.argv,
         isolation=options.isolation,
         policy=options.policy,
         read=tuple(options.read),
         write=tuple(options.write),
         system=options.system,
-        env=env,
+        env=variables(options.env),
+        adapter_env={os.fsencode(name): os.fsencode(value) for name, value in command.environment.items()},
         real_home=options.home == "real",
         workdir=options.workdir,
         wall_clock_seconds=options.max_wall_clock_seconds,
@@ -52,12 +54,10 @@ def _request(
     )
 
 
-def _launch(
-    options: argparse.Namespace, program: list[str], env: dict[bytes, bytes | None], imports_cwd: bool
-) -> int:
+def _launch(options: argparse.Namespace, request: Request) -> int:
     _warn(options)
     try:
-        result = _launched(options, program, env, imports_cwd)
+        result = _launched(options, request)
     except AasmError as problem:
         _tell(options, _refused(problem))
         raise
@@ -65,9 +65,7 @@ def _launch(
     return result.code
 
 
-def _launched(
-    options: argparse.Namespace, program: list[str], env: dict[bytes, bytes | None], imports_cwd: bool
-) -> Result:
+def _launched(options: argparse.Namespace, request: Request) -> Result:
     from ..supervise.begin import begin
 
     try:  # the launcher starts while the rest is imported and planned
@@ -75,11 +73,11 @@ def _launched(
     except AasmError as problem:
         from .. import run
 
-        run.refuse(_request(options, program, env, imports_cwd), _voice(options), problem)
+        run.refuse(request, _voice(options), problem)
         raise
     from .. import run
 
-    return run.launch(_request(options, program, env, imports_cwd), begun, _voice(options), lambda event: None)
+    return run.launch(request, begun, _voice(options), lambda event: None)
 
 
 def _warn(options: argparse.Namespace) -> None:
@@ -115,23 +113,18 @@ def _tell(options: argparse.Namespace, result: Result) -> None:
     import json
 
     line = json.dumps({"schema": "aasm.run.status/1", **result._asdict()}, sort_keys=True) + "\n"
-    try:
-        os.write(options.status_fd, line.encode())
-    except OSError as problem:
-        complain(f"--status-fd: {problem.strerror}", "warning")
+    if not deliver(options.status_fd, line.encode()):
+        complain("--status-fd: the line could not be written; have somebody read that descriptor", "warning")
 
 
 # --- the dry run ------------------------------------------------------------------------------------
 
 
-def _preview(
-    options: argparse.Namespace, program: list[str], env: dict[bytes, bytes | None], imports_cwd: bool
-) -> int:
+def _preview(options: argparse.Namespace, request: Request) -> int:
     from .. import run
     from ..governance.identity import new_identity
     from . import preview
 
-    request = _request(options, program, env, imports_cwd)
     identity = new_identity(request.agent_id, request.team_id, (), dry_run=True)
     try:
         found = run.preview(request, identity, options.show_order)

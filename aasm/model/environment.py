@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import Iterable, Mapping, NamedTuple
+from typing import Iterable, Mapping, NamedTuple, Sequence, Tuple
 
 from ..errors import UsageError
 from .requirements import CredentialPosture
@@ -49,19 +49,23 @@ class Environment(NamedTuple):
         return next((entry.value for entry in self.entries if entry.name == name), None)
 
 
+Layers = Sequence[Tuple[str, Mapping[bytes, bytes]]]  # origin and what it sets, in the order in which they apply
+
+
 def replaced(
-    inherited: Mapping[bytes, bytes], delegated: Mapping[bytes, bytes | None], private: Mapping[bytes, bytes]
+    inherited: Mapping[bytes, bytes], delegated: Mapping[bytes, bytes | None], above: Layers
 ) -> Environment:
     """Return the environment of a confined program: nothing but the layers, later ones win.
 
-    `delegated` holds what the operator named: with a value, or None to pass the inherited one. `private` holds
-    what the run itself sets (HOME, TMPDIR, XDG_*).
+    `delegated` holds what the operator named, with a value, or None to pass the inherited one; it wins over all.
+    `above` are the layers between the inherited names and that: the private directory, an adapter's own.
     """
     layers: dict[bytes, Entry] = {}
     for name, value in inherited.items():
         if name and _travels(name):
             layers[name] = Entry(name, value, "inherited")
-    layers.update({name: Entry(name, value, "private") for name, value in private.items()})
+    for origin, values in above:
+        layers.update({name: Entry(name, value, origin) for name, value in values.items()})
     for name, given in delegated.items():
         value = inherited.get(name, b"") if given is None else given
         if given is not None or name in inherited:
@@ -72,10 +76,14 @@ def replaced(
     return Environment(_sorted(layers.values()), CredentialPosture(removed=removed, delegated=passed))
 
 
-def untouched(inherited: Mapping[bytes, bytes], delegated: Mapping[bytes, bytes | None]) -> Environment:
-    """Return the environment of a program without a boundary: the operator's own, and what `--env` adds."""
+def untouched(
+    inherited: Mapping[bytes, bytes], delegated: Mapping[bytes, bytes | None], above: Layers = ()
+) -> Environment:
+    """Return the environment of a program without a boundary: the operator's own, `above`, and what `--env` adds."""
     # an entry without a name is legal for execve(2) and means nothing; the C library refuses to pass it on
     layers = {name: Entry(name, value, "inherited") for name, value in inherited.items() if name}
+    for origin, values in above:
+        layers.update({name: Entry(name, value, origin) for name, value in values.items()})
     layers.update({name: Entry(name, value, "--env") for name, value in delegated.items() if value is not None})
     passed = _names(name for name in layers if name in delegated and looks_like_authority(name))
     ambient = _names(name for name in inherited if name not in delegated and looks_like_authority(name))

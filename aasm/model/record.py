@@ -9,7 +9,7 @@ from typing import Mapping, NamedTuple
 
 
 class Ending(Enum):
-    """How a run ended. Only `exited` and `killed` speak of the program itself."""
+    """How a run ended. `exited`, `killed` and `wall_clock` speak of the program itself; in the others it never ran."""
 
     EXITED = "exited"
     KILLED = "killed"  # by a signal
@@ -45,5 +45,5 @@ class RunRecord(NamedTuple):
 class Event(NamedTuple):
     """One thing that happened during a run, as it happens."""
 
-    kind: str  # started, stopped, continued, signal, wall_clock, ended, survivors
+    kind: str  # started, stopped, continued, signal, wall_clock, survivors
     number: int = 0

@@ -43,17 +43,19 @@ class Lowered(NamedTuple):
     coverage: tuple[Coverage, ...]
     denied: frozenset[Domain]  # whole domains denied by capability, which nothing may open again
 
-    def states(self, domain: Domain) -> bool:
-        """Say whether the policy asks for anything in this domain."""
-        return any(item.domain is domain for item in self.requirements)
 
+def lower(policy: Policy, paths: dict[Domain, tuple[str, ...]], egress: str | None = None) -> Lowered:
+    """Return the requirements of a policy; `paths` holds its expanded lists of paths by domain.
 
-def lower(policy: Policy, paths: dict[Domain, tuple[str, ...]]) -> Lowered:
-    """Return the requirements of a policy; `paths` holds its expanded lists of paths by domain."""
+    `egress` is the one address of a mediator: the program may then reach that and nothing else, whatever hosts the
+    policy lists, since those are the mediator's to judge. A denied network stays denied.
+    """
     denied = frozenset(domain for domain in CAPABILITIES if _denied(policy, domain))
     requirements = []
     for domain in NODES:
         scope = WHOLE if domain in denied else _scope(policy, domain, paths)
+        if domain is Domain.NETWORK_EGRESS and egress is not None and domain not in denied:
+            scope = permit_only((egress,))
         if scope is not None:
             stated_by = "capabilities" if domain in denied else NODES[domain]
             requirements.append(Requirement(domain, scope, stated_by=stated_by))

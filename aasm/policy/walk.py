@@ -80,8 +80,9 @@ class _Walk:
         if len(self.links) > _MOST_LINKS:
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
         if target.startswith("/"):
+            root = os.open("/", _STEP)
             os.close(self.current)
-            self.current, self.resolved = os.open("/", _STEP), "/"
+            self.current, self.resolved = root, "/"
         self.ahead = _parts(target)
 
 

@@ -70,8 +70,12 @@ class Supervisor:
         if wall_clock is not None:
             self._deadline = time.monotonic() + wall_clock
         self.listener(Event("started", self.pid))
-        while self._status is None:
-            self._wait()
+        try:
+            while self._status is None:
+                self._wait()
+        except BaseException:
+            self._kill_all()  # whatever went wrong here: nobody would end the tree later
+            raise
         survivors = self._ended + tree.end(self.bystanders) if self.confined else 0
         self.terminal.reclaim(restore_modes=os.WIFSIGNALED(self._status))
         self.listener(Event("survivors", survivors))
@@ -168,7 +172,8 @@ class Supervisor:
     def _ask_to_end(self) -> None:
         self._tell(signal.SIGTERM)
         self._tell(signal.SIGCONT)
-        self._kill_at = time.monotonic() + GRACE_SECONDS
+        kill_at = time.monotonic() + GRACE_SECONDS
+        self._kill_at = kill_at if self._kill_at is None else min(kill_at, self._kill_at)
 
     def _tell(self, number: int) -> None:
         if self._status is None:  # once it is reaped, its number may be anybody's

@@ -43,10 +43,9 @@ def kill(bystanders: set[int]) -> int:
         left, reaped = _reap(bystanders)
         ended += reaped
         found = process.descendants(bystanders) if left else []
-        if not left or not (found or reaped):
+        ours = [pid for pid in found if process.send_signal(pid, signal.SIGKILL)]
+        if not left or not (ours or reaped):  # what answers no signal of ours belongs to somebody else
             return ended
-        for pid in found:
-            process.send_signal(pid, signal.SIGKILL)
         time.sleep(pause)
         pause = POLL_SECONDS / 10 if reaped else min(pause * 1.5, 10 * POLL_SECONDS)
 

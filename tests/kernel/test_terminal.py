@@ -67,9 +67,11 @@ def open_cmdline(pid: int) -> bytes:
 
 def test_ctrl_c_leaves_no_descendant_not_even_one_that_does_not_hear_it(lab: Lab) -> None:
     mark = f": {lab.workspace}/mark"
-    script = f"(trap '' INT; exec sh -c 'sleep 43; {mark}') & setsid sh -c 'sleep 44; {mark}' & exec {READER}"
+    one, two = "touch one; sleep 43", "touch two; sleep 44"
+    script = f"(trap '' INT; exec sh -c '{one}; {mark}') & setsid sh -c '{two}; {mark}' & exec {READER}"
     with Terminal(lab, command(lab, "process", "bash", "-c", script)) as terminal:
         answering(terminal)
+        wait_until(lambda: {"one", "two"} <= set(os.listdir(lab.workspace)), "both are where they are meant to be")
         left = wait_until(lambda: _two(f"; {mark}"), "both are started")
         terminal.type("\x03")
         assert terminal.wait() == 130

@@ -105,7 +105,7 @@ def _enforced(domain: Domain) -> CapabilityReport:
         FailurePosture.FAIL_CLOSED,
         DescendantCoverage.PROCESS_TREE,
         limitations=LIMITATIONS[domain],
-        maturity=Maturity.EXPERIMENTAL,
+        maturity=Maturity.VALIDATED,  # by the denials of tests/kernel and tests/adversarial, each with its control
     )
 
 

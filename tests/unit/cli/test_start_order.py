@@ -11,6 +11,7 @@ import pytest
 
 from aasm import cli
 from aasm.cli import run as cli_run
+from aasm.devtools import ExecAdapter
 from aasm.supervise import begin as begin_module
 
 
@@ -31,7 +32,7 @@ def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def run(*args: str) -> int:
-    return cli_run.main(list(args), imports_cwd=False)
+    return cli_run.main(ExecAdapter(), list(args), imports_cwd=False)
 
 
 @pytest.mark.usefixtures("started")

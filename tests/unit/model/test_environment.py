@@ -19,7 +19,7 @@ OPERATOR = {
     b"EDITOR": b"vi",
     b"SSH_AUTH_SOCK": b"/agent",
 }
-PRIVATE = {b"HOME": b"/private/home", b"TMPDIR": b"/private/tmp"}
+PRIVATE = (("private", {b"HOME": b"/private/home", b"TMPDIR": b"/private/tmp"}),)
 
 
 def test_only_harmless_names_travel_by_themselves() -> None:
@@ -42,10 +42,19 @@ def test_the_operator_delegates_by_name_or_sets_a_value() -> None:
 
 def test_no_entry_is_lost_or_doubled_whatever_bytes_it_holds() -> None:
     odd = {b"LC_" + bytes([n]): bytes(range(1, 256)) for n in range(1, 256) if n != ord("=")}
-    made = replaced(odd, {}, {})
+    made = replaced(odd, {}, ())
     assert len(made.strings()) == len(odd)
     assert dict(item.split(b"=", 1) for item in made.strings()) == odd
     assert list(made.entries) == sorted(made.entries, key=lambda entry: entry.name)
+
+
+def test_a_later_layer_wins_and_keeps_its_origin() -> None:
+    adapter = ("adapter", {b"TMPDIR": b"/tool", b"TOOL_TOKEN": b"x"})
+    made = replaced(OPERATOR, {b"TOOL_TOKEN": b"mine"}, (*PRIVATE, adapter))
+    origins = {entry.name: entry.origin for entry in made.entries}
+    assert (origins[b"HOME"], origins[b"TMPDIR"], origins[b"TOOL_TOKEN"]) == ("private", "adapter", "--env")
+    assert made.get(b"TMPDIR") == b"/tool" and made.get(b"TOOL_TOKEN") == b"mine"
+    assert untouched({}, {}, (adapter,)).get(b"TMPDIR") == b"/tool"
 
 
 def test_without_a_boundary_the_environment_is_the_operators_own_and_said_to_be_ambient() -> None:

@@ -82,3 +82,9 @@ def test_host_entries_keep_the_text_of_the_policy() -> None:
     entry = HostEntry.__new__(HostEntry, *("example.org" for _ in HostEntry._fields))
     lowered = lower(policy(network_allowlist=(entry,)), {})
     assert permitted(scope_of(lowered, NET)) == ("example.org",)  # type: ignore[arg-type]
+
+
+def test_one_address_of_a_mediator_takes_the_place_of_the_hosts_and_opens_no_denied_network() -> None:
+    made = lower(policy(), {}, egress="127.0.0.1:8899")
+    assert permitted(scope_of(made, NET)) == ("127.0.0.1:8899",)  # type: ignore[arg-type]
+    assert scope_of(lower(policy(capabilities_deny=("network_outbound",)), {}, egress="127.0.0.1:8899"), NET) == WHOLE

@@ -1,0 +1,27 @@
+# SPDX-FileCopyrightText: 2026 The aasm authors
+# SPDX-License-Identifier: Apache-2.0
+"""What one command line asks for, understood and checked option by option; nothing of the host is in it."""
+
+from __future__ import annotations
+
+from typing import Mapping, NamedTuple
+
+
+class Request(NamedTuple):
+    """One command line, understood."""
+
+    program: tuple[str, ...]
+    isolation: str
+    policy: str | None
+    read: tuple[str, ...]
+    write: tuple[str, ...]
+    system: bool
+    env: Mapping[bytes, bytes | None]
+    adapter_env: Mapping[bytes, bytes]  # what the target's adapter sets
+    real_home: bool
+    workdir: str | None
+    wall_clock_seconds: int | None
+    agent_id: str | None
+    team_id: str | None
+    receipt: str | None
+    imports_cwd: bool

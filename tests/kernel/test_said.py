@@ -1,0 +1,106 @@
+# SPDX-FileCopyrightText: 2026 The aasm authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a run says of itself: no boundary, no proxy, limits of root, masked values, help; and what it says nowhere."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+from support.launch import ROOT, Lab
+
+from aasm._sys import process
+from aasm.model.record import Ending, Event
+from aasm.supervise.loop import HANDLED, Supervisor
+
+SECRET = "a-value-that-is-nowhere"
+
+
+def test_no_boundary_is_said_and_claims_nothing(lab: Lab) -> None:
+    receipt = str(lab.home / "r.json")
+    done = lab.aasm("run", "exec", "--isolation", "none", "--system", "--receipt", receipt, "--", "sh", "-c", "exit 3")
+    assert done.returncode == 3
+    assert "aasm: no boundary was established" in done.stderr
+    assert [line["event"] for line in lab.ledger()] == ["registered", "ended"]
+    verdict = lab.aasm("receipt", "verify", receipt)
+    assert verdict.returncode == 0, verdict.stdout
+    with open(receipt, encoding="utf-8") as file:
+        text = file.read()
+    assert '"backend":null' in text and '"claim":"unmeasured"' in text and '"claim":"observed"' not in text
+
+
+def test_no_proxy_is_accepted_and_reported(lab: Lab) -> None:
+    done = lab.confined("true", options=("--no-proxy",))
+    assert done.returncode == 0
+    assert "warning: --no-proxy: this release mediates no traffic" in done.stderr
+
+
+def test_a_gateway_that_cannot_be_spoken_to_refuses_the_launch(lab: Lab) -> None:
+    done = lab.confined("touch", "ran", env={"AA_GATEWAY_ENDPOINT": "http://127.0.0.1:1"})
+    assert done.returncode == 125 and "refusing to launch unregistered" in done.stderr
+    assert not (lab.workspace / "ran").exists() and lab.ledger()[-1]["event"] == "refused"
+
+
+def test_values_of_the_environment_are_in_no_output_and_no_record(lab: Lab) -> None:
+    given = {"MY_TOKEN": SECRET, "DATABASE_URL": SECRET, "PLAIN": SECRET}
+    options = ("--env", "MY_TOKEN", "--env", "PLAIN", "--env", f"SET={SECRET}")
+    base = ("run", "exec", "--isolation", "process", "--system", *options)
+    seen = [lab.aasm(*base, "--dry-run", "--", "true", env=given), lab.aasm(*base, "--", "true", env=given)]
+    assert all(done.returncode == 0 for done in seen)
+    assert "PLAIN=***MASKED***" in seen[0].stdout and "removed: DATABASE_URL" in seen[0].stdout
+    written = [path.read_text() for path in lab.state.rglob("*") if path.is_file() and path.name != "ledger.lock"]
+    assert SECRET not in "".join([done.stdout + done.stderr for done in seen] + written)
+    assert lab.receipt()["credentials"]["delegated"] != []
+
+
+def test_the_limit_of_root_is_in_the_plan_and_only_there_where_it_holds(lab: Lab) -> None:
+    plan = lab.confined("true", options=("--dry-run",)).stdout
+    root = os.geteuid() == 0 and lab.user.uid is None
+    assert ("files of other users are out of its reach" in plan) is root
+
+
+def test_the_launcher_says_what_it_does_and_how_an_order_is_carried_out_by_hand(lab: Lab) -> None:
+    def launcher(*args: str) -> "subprocess.CompletedProcess[str]":
+        command = [sys.executable, "-m", "aasm.launcher", *args]
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=lab.environment())
+
+    shown = launcher("--help")
+    assert shown.returncode == 0 and "--order" in shown.stdout and "by itself" in shown.stdout
+    for args, code in ((("--order", str(lab.home / "none")), 2), ((), 2), (("--order", str(ROOT / "README.md")), 125)):
+        done = launcher(*args)
+        assert done.returncode == code and done.stderr.startswith("error: launcher: ") and done.stderr.count("\n") == 1
+
+
+def test_everything_that_happens_in_a_run_is_an_event_as_it_happens() -> None:
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, HANDLED)
+    signals = process.signal_descriptor(HANDLED)
+    try:
+        pid = os.posix_spawn("/bin/sh", ["sh", "-c", "sleep 30"], {"PATH": "/bin:/usr/bin"}, setsigmask=before)
+        seen: list[Event] = []
+        supervisor = Supervisor(pid, signals, set(), confined=False)
+        supervisor.listener = seen.append
+        record = supervisor.run(1)
+    finally:
+        os.close(signals)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    assert record.ending is Ending.WALL_CLOCK and record.signal == signal.SIGTERM
+    assert [event.kind for event in seen] == ["started", "wall_clock", "survivors"]
+
+
+@pytest.mark.parametrize("option", ["--agent-id", "--team-id"])
+def test_an_id_that_is_none_is_a_usage_error_and_starts_nothing(lab: Lab, option: str) -> None:
+    reading, writing = os.pipe()
+    with os.fdopen(reading) as status:
+        done = lab.confined("true", options=(option, "not an id", "--status-fd", str(writing)), pass_fds=(writing,))
+        os.close(writing)
+        assert (done.returncode, status.read()) == (2, "")
+    assert done.stderr.startswith(f"error: {option}: ") and lab.ledger() == []
+
+
+def test_a_large_environment_reaches_the_program_whole(lab: Lab) -> None:
+    names = {f"LC_{number:05}": "v" for number in range(20_000)}
+    done = lab.confined("sh", "-c", "env | grep -c ^LC_", env=names)
+    assert done.stdout == "20000\n", done.stderr
