@@ -126,7 +126,7 @@ def deliver(descriptor: int, data: bytes) -> bool:
     """Write to a descriptor that somebody else may have stopped; return whether all of it was taken.
 
     A terminal that was stopped, or a pipe that nobody empties, gets a second and then loses the rest: the program
-    inside could otherwise hold us here. What a pipe is sure to take at once is PIPE_BUF, so no more is written at a time.
+    inside could otherwise hold us here. A pipe is sure to take PIPE_BUF at once, so no more is written at a time.
     """
     poll = select.poll()
     poll.register(descriptor, select.POLLOUT)
