@@ -26,7 +26,7 @@ def first_line(done: subprocess.CompletedProcess[str]) -> str:
 
 def test_a_fifo_as_the_program_holds_nobody_up(lab: Lab) -> None:
     assert lab.confined("sh", "-c", f"mkfifo {lab.workspace}/tool; chmod +x {lab.workspace}/tool").returncode == 0
-    done = lab.confined(f"{lab.workspace}/tool", timeout=10)
+    done = lab.confined(f"{lab.workspace}/tool", timeout=60)
     assert done.returncode == 126 and "not a regular file" in first_line(done)
     assert lab.ledger()[-1]["event"] == "not_started" and lab.leftovers() == []
 
@@ -238,7 +238,7 @@ def test_a_full_pipe_on_standard_error_does_not_hold_the_end_of_a_run(lab: Lab) 
     except BlockingIOError:
         fcntl.fcntl(writing, fcntl.F_SETFL, 0)
     command = lab.command("run", "exec", "--isolation", "process", "--system", "--", "true")
-    done = subprocess.run(command, stderr=writing, stdin=subprocess.DEVNULL, timeout=20, **lab.options())
+    done = subprocess.run(command, stderr=writing, stdin=subprocess.DEVNULL, timeout=60, **lab.options())
     os.close(reading)
     os.close(writing)
     assert done.returncode == 0 and lab.ledger()[-1]["event"] == "ended"
@@ -249,7 +249,7 @@ def test_a_child_that_was_there_before_is_left_alone_and_its_number_is_not(lab: 
     leaves = "setsid sleep 29 & exit 0"
     inner = lab.command("run", "exec", "--isolation", "process", "--system", "--", "sh", "-c", leaves)
     command = ["sh", "-c", script, "sh", *inner]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=20, **lab.options())
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, **lab.options())
     assert "1 process(es) were left over" in done.stderr
     pid = int((lab.workspace / "bystander").read_text())
     os.kill(pid, signal.SIGKILL)  # it is still there

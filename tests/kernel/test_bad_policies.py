@@ -101,7 +101,7 @@ def test_a_bad_policy_refuses_with_its_place_and_is_recorded(lab: Lab, turn: int
         begun = time.monotonic()
         done = lab.aasm(*command)
         line = assert_refused(lab, done, words)
-        assert time.monotonic() - begun < 5, name
+        assert time.monotonic() - begun < 20, name
         assert str(path) in line, name
         assert set(events(lab)) == {"refused"}
         assert path.name in str(lab.ledger()[-1]["detail"])

@@ -189,7 +189,7 @@ PRINTING = [["--version"], [*RUN, "--help"], [*RUN, "--system", "--dry-run", "--
 def test_output_that_cannot_be_written_is_one_line_and_no_success(lab: Lab, words: list[str]) -> None:
     with open("/dev/full", "w") as full:
         done = subprocess.run(
-            lab.command(*words), stdin=subprocess.DEVNULL, stdout=full, stderr=subprocess.PIPE, text=True, timeout=20,
+            lab.command(*words), stdin=subprocess.DEVNULL, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60,
             **lab.options(),
         )  # fmt: skip
     assert done.stderr.count("\n") == 1 and done.stderr.startswith("error: standard output: No space left on device")
@@ -197,7 +197,7 @@ def test_output_that_cannot_be_written_is_one_line_and_no_success(lab: Lab, word
     source, sink = os.pipe()
     os.close(source)  # a reader that has left is nobody's error
     done = subprocess.run(
-        lab.command(*words), stdin=subprocess.DEVNULL, stdout=sink, stderr=subprocess.PIPE, text=True, timeout=20,
+        lab.command(*words), stdin=subprocess.DEVNULL, stdout=sink, stderr=subprocess.PIPE, text=True, timeout=60,
         **lab.options(),
     )  # fmt: skip
     os.close(sink)

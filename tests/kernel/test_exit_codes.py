@@ -266,7 +266,7 @@ def test_a_reader_that_went_away_ends_the_program_as_in_any_pipeline(lab: Lab, i
     os.close(source)
     command = lab.command(*exec_options(lab, isolation), "--", "sh", "-c", "while :; do echo more; done")
     done = subprocess.run(
-        command, stdin=subprocess.DEVNULL, stdout=sink, stderr=subprocess.PIPE, text=True, timeout=20, **lab.options()
+        command, stdin=subprocess.DEVNULL, stdout=sink, stderr=subprocess.PIPE, text=True, timeout=60, **lab.options()
     )  # fmt: skip
     os.close(sink)
     assert done.returncode == 128 + signal.SIGPIPE

@@ -31,7 +31,7 @@ def on(lab: Lab, rules: Sequence[Rule], *command: str, **more: Any) -> Done[str]
     """Run a command on a host that answers so."""
     argv = [sys.executable, "-I", "-S", REFUSER, json.dumps(rules), "--", *command]
     more.setdefault("stdin", subprocess.DEVNULL)
-    return subprocess.run(argv, capture_output=True, text=True, timeout=30, **lab.options(), **more)
+    return subprocess.run(argv, capture_output=True, text=True, timeout=60, **lab.options(), **more)
 
 
 def launched(lab: Lab, rules: Sequence[Rule], *options: str, isolation: str = "process", **more: Any) -> Done[str]:

@@ -48,7 +48,7 @@ def run(lab: Lab, start: Sequence[str], isolation: str, env: Mapping[str, str], 
     """Start the command in one of its ways from the planted workspace; its program leaves a mark there."""
     words = ("run", "exec", "--isolation", isolation, "--system", *more, "--", "sh", "-c", "exit 4")
     return subprocess.run(
-        [*start, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30, **lab.options(env)
+        [*start, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, **lab.options(env)
     )  # fmt: skip
 
 
@@ -111,7 +111,7 @@ def test_the_launcher_is_not_steered_by_any_variable_or_place(lab: Lab) -> None:
     script = "tr '\\0' '\\n' < /proc/self/environ | grep -c PYTHON; exit 4"
     words = ("run", "exec", "--isolation", "process", "--system", "--read", "/proc", "--", "sh", "-c", script)
     done = subprocess.run(
-        [sys.executable, PACKAGE, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30,
+        [sys.executable, PACKAGE, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
         **lab.options(env),
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (4, "0\n"), done.stderr

@@ -154,7 +154,7 @@ def on_tiny(lab: Lab, size: str, filler: int, way: str, *argv: str) -> Done[str]
     command = lab.command(*exec_options(lab, "process"), "--", *argv)
     return subprocess.run(
         [sys.executable, "-I", "-S", "-c", TINY, str(lab.state), size, str(filler), way, *command],
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30, **lab.options(),
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, **lab.options(),
     )  # fmt: skip
 
 
@@ -199,7 +199,7 @@ def test_a_limit_on_the_size_of_files_refuses_like_a_full_disk(lab: Lab) -> None
     command = lab.command(*exec_options(lab, "process"), "--", *RAN)
     done = subprocess.run(
         [sys.executable, "-I", "-S", "-c", prepare, *command],
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30, **lab.options(),
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, **lab.options(),
     )  # fmt: skip
     line = one_error(done)
     assert done.returncode == 125 and "File too large" in line and str(lab.state) in line
@@ -219,7 +219,7 @@ def test_everything_that_is_written_belongs_to_the_user_alone(lab: Lab) -> None:
     command = lab.command(*exec_options(lab, "process"), "--", *RAN)
     done = subprocess.run(
         [sys.executable, "-I", "-S", "-c", prepare, *command],
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30,
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
         **lab.options({"AASM_STATE_DIR": str(base)}),
     )  # fmt: skip
     assert done.returncode == 4, done.stderr

@@ -66,12 +66,12 @@ def assert_next_run_works(lab: Lab) -> None:
 
 def wait_until_gone(mark: str) -> None:
     """Wait until no process bears the mark any more."""
-    wait_until(lambda: not marked(mark), f"{mark}: nothing of the run is left", 3)
+    wait_until(lambda: not marked(mark), f"{mark}: nothing of the run is left")
 
 
 def wait_until_gone_by(pid: int) -> None:
     """Wait until a process is gone."""
-    wait_until(lambda: not alive(pid), f"{pid}: dead", 3)
+    wait_until(lambda: not alive(pid), f"{pid}: dead")
 
 
 def command(lab: Lab, mark: str) -> list[str]:
@@ -214,7 +214,7 @@ def killed_at(lab: Lab, moment: int) -> Done[str]:
     """Run a launch that is killed at the given moment; code 77 says that there were fewer moments."""
     code = driver.driver(KILL_AT, *run_of_a_mark(lab))
     return subprocess.run(
-        code, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30, **lab.options({"AT": str(moment)})
+        code, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, **lab.options({"AT": str(moment)})
     )  # fmt: skip
 
 

@@ -130,7 +130,7 @@ def test_without_a_boundary_daemons_are_left_alone_and_nothing_is_said(lab: Lab,
     command = lab.command(*exec_options(lab, "none"), "--", *leaver(lab, name))
     with out.open("w") as stdout, err.open("w") as stderr:
         done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, timeout=20, **lab.options()
+            command, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, timeout=60, **lab.options()
         )
     pid = int(out.read_text())
     try:
@@ -171,7 +171,7 @@ for turn in range(1 << 30):
 def test_a_chain_of_forks_that_never_stands_still_is_ended_too(lab: Lab) -> None:
     mark = f"{lab.workspace}/mark"
     try:
-        done = launch(lab, "process", *PYTHON, "-c", CHAIN, mark, options=python_grants(), timeout=15)
+        done = launch(lab, "process", *PYTHON, "-c", CHAIN, mark, options=python_grants(), timeout=60)
         assert done.returncode == 3, done.stderr
         assert lab.receipt()["boundary"]["survivors_killed"] >= 1
         assert marked(mark) == []

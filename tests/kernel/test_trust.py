@@ -27,7 +27,7 @@ def started_as(
 ) -> Done[str]:
     """Run the command in the way that `start` says."""
     return subprocess.run(
-        [*start, *args], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30, **lab.options(env, cwd)
+        [*start, *args], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, **lab.options(env, cwd)
     )  # fmt: skip
 
 

@@ -177,7 +177,7 @@ def _end(process: subprocess.Popen[str]) -> None:
     process.wait(10)
 
 
-def finish(process: subprocess.Popen[str], seconds: float = 15.0) -> Done[str]:
+def finish(process: subprocess.Popen[str], seconds: float = 40.0) -> Done[str]:
     """Wait for the end of a started command and return it as a completed one."""
     out, err = process.communicate(timeout=seconds)
     return subprocess.CompletedProcess(process.args, process.returncode, out, err)
