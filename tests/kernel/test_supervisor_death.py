@@ -75,13 +75,13 @@ def wait_until_gone_by(pid: int) -> None:
 
 
 def command(lab: Lab, mark: str) -> list[str]:
-    """Return the command line of a run with a tree of processes that all bear a mark and ignore nothing."""
-    script = f"setsid sh -c 'sleep 60; {mark}' & sleep 61; {mark}"
+    """Return the command line of a run that leaves a process with a mark behind, and whose program ignores nothing."""
+    script = f"setsid sh -c 'sleep 60; {mark}' & exec sleep 61"  # a shell would wait for its child before it answers
     return lab.command(*exec_options(lab, "process"), "--", "sh", "-c", script)
 
 
 def ended(process: subprocess.Popen[str], number: int) -> Done[str]:
-    """Return how the command ended. An interrupt that comes while the interpreter starts may be lost by it."""
+    """Return how the command ended. An interrupt may be lost by an interpreter or shell that just starts."""
     try:
         return finish(process, 5 if number == signal.SIGINT else 15)
     except subprocess.TimeoutExpired:
