@@ -115,7 +115,7 @@ def _launch(held: _Held, begun: Begun, listen: Callable[[Event], None]) -> Resul
         raise
     except Exception as problem:  # noqa: BLE001 - a defect of ours is recorded like every other end
         ours = _unforeseen(problem)
-        held.refused(ours)
+        held.broke(ours)
         raise ours from problem
     finally:
         held.clean()
@@ -137,6 +137,7 @@ class _Held:
         self.reservation: store.Reservation | None = None
         self.session: Session | None = None
         self.messages: list[tuple[str, str]] = []
+        self.under_way = False  # from then on the program may have run, so nothing is a refusal any more
 
     def launch(self, begun: Begun, listen: Callable[[Event], None]) -> Result:
         """Carry one launch out from resolution to receipt."""
@@ -150,6 +151,7 @@ class _Held:
             self.say("warning", text)
         self.say("note", _established(found.run))
         spec = _prepare(found, begun)
+        self.under_way = True
         record = _run(found.run, spec, begun, listen)
         if not record.program_ran:
             return self._not_started(found.run, spec, record)
@@ -221,6 +223,13 @@ class _Held:
         except AasmError as second:
             if str(second) != str(problem):
                 self.later("warning", f"the refusal could not be recorded: {second}")
+
+    def broke(self, problem: AasmError) -> None:
+        """Record that we failed ourselves: a refusal before the launch, afterwards only what is known."""
+        if not self.under_way:
+            self.refused(problem)
+            return
+        self._note_in_ledger(lambda session: session.note(f"supervision failed, the program may have run: {problem}"))
 
     def clean(self) -> None:
         """Let go of the reservation and the private directory."""

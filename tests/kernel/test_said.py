@@ -10,7 +10,9 @@ import subprocess
 import sys
 
 import pytest
+from support import driver
 from support.launch import ROOT, Lab
+from support.outcome import exec_options, marked, wait_until
 
 from aasm._sys import process
 from aasm.model.record import Ending, Event
@@ -104,3 +106,25 @@ def test_a_large_environment_reaches_the_program_whole(lab: Lab) -> None:
     names = {f"LC_{number:05}": "v" for number in range(20_000)}
     done = lab.confined("sh", "-c", "env | grep -c ^LC_", env=names)
     assert done.stdout == "20000\n", done.stderr
+
+
+def test_a_failure_of_the_supervisor_ends_the_tree_and_is_recorded_as_what_it_is(lab: Lab) -> None:
+    change = """
+import os
+from aasm.supervise import loop
+whole = loop.Supervisor._clocks
+def clocks(self):
+    whole(self)
+    if os.path.exists("up"):
+        raise RuntimeError("planned failure")
+loop.Supervisor._clocks = clocks
+"""
+    mark = f": {lab.workspace}/mark"
+    script = f"setsid sh -c 'touch up; sleep 60; {mark}' & sleep 61"
+    options = (*exec_options(lab, "process"), "--max-wall-clock-seconds", "1")  # something wakes the loop
+    done = driver.run(lab, change, *options, "--", "sh", "-c", script)
+    errors = [line for line in done.stderr.splitlines() if line.startswith("error:")]
+    assert done.returncode == 125 and len(errors) == 1 and "planned failure" in errors[0]
+    assert "Traceback" not in done.stderr
+    wait_until(lambda: not marked(mark), "the tree is ended")
+    assert lab.ledger()[-1]["event"] == "noted" and "may have run" in lab.ledger()[-1]["detail"]["value"]
