@@ -7,71 +7,36 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from typing import Mapping, NamedTuple
+from typing import NamedTuple
 
 from . import state
+from ._sys import process
 from .backends.base import Backend
-from .errors import HostError, UsageError, system_text
+from .errors import AasmError, UsageError, system_text
 from .model import environment
+from .model.descriptors import Descriptor, DescriptorDisposition, DescriptorInventory
 from .model.domains import CapabilityDomain as Domain
 from .model.grants import Grant, beneath
-from .model.plan import EnforcementPlan
+from .model.plan import Refusal, RefusalKind
 from .model.request import Request
-from .model.requirements import ExecutionSpec, Identity
-from .model.resolved import Coverage, Place, ResolvedPolicy, ResolvedRun
-from .policy import grants as grant_checks
-from .policy.grants import Trusted, Wanted
-from .policy.lowering import Lowered
+from .model.requirements import UNLIMITED, ExecutionSpec, Identity
+from .model.resolved import Place, ResolvedRun
+from .model.sections import Fidelity, FidelityState, LeasePlan, ManagedSettings, Protection, ProtectionState, Sections
+from .policy import grants as grant_checks, locate
+from .policy.grants import Trusted
 from .policy.walk import Walked, walk
+from .receipt import store
+from .selecting import Chosen
+from .stating import Stated
 from .supervise import private, spawn
+from .surroundings import Surroundings, refusable
 
 
-class Surroundings(NamedTuple):
-    """What the operator's process gives: its environment, home, directory, and where state is kept."""
+class Scratch(NamedTuple):
+    """The private directory of the run. A preview has it only by name; an order carried out by hand has none ("")."""
 
-    environ: Mapping[bytes, bytes]
-    home: str
-    cwd: str
-    state: str
-
-    def variable(self, name: str) -> str | None:
-        """Return one environment variable as text, or None."""
-        value = self.environ.get(os.fsencode(name))
-        return None if value is None else os.fsdecode(value)
-
-
-def surroundings() -> Surroundings:
-    """Return the surroundings of this process. Raises HostError or UsageError."""
-    environ = dict(os.environb)
-    texts = {os.fsdecode(name): os.fsdecode(value) for name, value in environ.items()}
-    home = _home(texts)
-    try:
-        cwd = os.getcwd()
-    except OSError as problem:
-        raise HostError(f"the working directory is gone: {system_text(problem)}", "", "change to another") from None
-    return Surroundings(environ, home, cwd, state.state_dir(texts, home))
-
-
-def _home(environ: Mapping[str, str]) -> str:
-    home = environ.get("HOME", "")
-    if home.startswith("/"):
-        return os.path.normpath(home)
-    import pwd  # only where HOME says nothing
-
-    try:
-        return pwd.getpwuid(os.getuid()).pw_dir
-    except KeyError:
-        return ""
-
-
-class Stated(NamedTuple):
-    """What the policy states, lowered and expanded."""
-
-    policy: ResolvedPolicy
-    lowered: Lowered | None  # None without a policy that can be acted on
-    coverage: tuple[Coverage, ...]
-    wanted: tuple[Wanted, ...]
-    policy_file: str  # "" when the policy stands on the command line
+    path: str
+    exists: bool = False
 
 
 def workdir_as_given(request: Request, around: Surroundings) -> str:
@@ -97,55 +62,79 @@ def _place(walked: Walked) -> Place:
 
 
 def bind(
-    request: Request,
-    around: Surroundings,
-    identity: Identity,
-    stated: Stated,
-    chosen: tuple[Backend, EnforcementPlan] | None,
-    scratch: str,
-    mode: str,
+    request: Request, around: Surroundings, identity: Identity, stated: Stated, chosen: Chosen, scratch: Scratch
 ) -> ResolvedRun:
-    """Return the resolved run. `scratch` is the private directory: a preview has it only by name, "" is none."""
+    """Return the resolved run. What cannot be granted is a refusal in it; a wrong command line raises UsageError."""
     walked = working_dir(request, around)
-    place = _place(walked)
-    plan = chosen[1] if chosen else None
-    grants = _grants(request, around, stated, chosen[0], scratch) if chosen else ()
-    grant_checks.check_place(walked, grants, "--workdir")
-    real = _real_home(request, around, grants)
-    made = _environment(request, around, scratch, real if chosen else None, chosen is not None)
+    place, confined = _place(walked), request.isolation != "none"
+    grants, unusable = _granted(request, around, stated, chosen, scratch, walked)
+    made = _environment(request, around, scratch.path, grants, confined)
+    refusal = stated.refusal or chosen.refusal or unusable or _unkept(request, around)
     spec = ExecutionSpec(
         program=request.program[0],
         args=request.program[1:],
         working_dir=place.path,
         identity=identity,
-        requirements=stated.lowered.requirements if stated.lowered and chosen else (),
+        requirements=stated.lowered.requirements if confined else (),
         credentials=made.posture,
     )
     return ResolvedRun(
         identity=identity,
         isolation=request.isolation,
         policy=stated.policy,
-        coverage=stated.coverage,
+        coverage=stated.lowered.coverage,
         spec=spec,
-        plan=plan,
-        selection_mode=mode,
+        plan=chosen.plan if refusal is None else None,
+        selection=chosen.selection,
+        refusal=refusal,
         grants=grants,
         working_dir=place,
         argv=tuple(os.fsencode(item) for item in request.program),
         candidates=_candidates(os.fsencode(request.program[0]), made),
         environment=made,
-        wall_clock_seconds=request.wall_clock_seconds if chosen else None,
+        ceilings=request.ceilings if confined else UNLIMITED,
         canary_path=os.path.join(os.path.realpath(around.state), state.CANARY),
+        descriptors=_descriptors(confined),
+        sections=_sections(request, refusal, scratch),
     )
 
 
+def _granted(
+    request: Request, around: Surroundings, stated: Stated, chosen: Chosen, scratch: Scratch, walked: Walked
+) -> tuple[tuple[Grant, ...], Refusal | None]:
+    if chosen.backend is None:
+        return (), None
+    try:
+        grants = _grants(request, around, stated, chosen.backend, scratch)
+        grant_checks.check_place(walked, grants, "--workdir")
+    except AasmError as problem:
+        if not refusable(problem):
+            raise
+        return (), Refusal(RefusalKind.PATHS, str(problem))
+    return grants, None
+
+
+def _unkept(request: Request, around: Surroundings) -> Refusal | None:
+    """Return the refusal of a run whose records could not be kept. UsageError for a receipt that has no place."""
+    if request.receipt is not None:
+        store.check_file(os.path.join(around.cwd, request.receipt))
+    try:
+        state.foresee(around.state)
+    except AasmError as problem:
+        if not refusable(problem):
+            raise
+        return Refusal(RefusalKind.PATHS, str(problem))
+    return None
+
+
 def _environment(
-    request: Request, around: Surroundings, scratch: str, real_home: str | None, confined: bool
+    request: Request, around: Surroundings, scratch: str, grants: tuple[Grant, ...], confined: bool
 ) -> environment.Environment:
     adapter = ("adapter", request.adapter_env)
     if not confined:
         return environment.untouched(around.environ, request.env, (adapter,))
-    own = private.variables(scratch, real_home) if scratch else {b"HOME": os.fsencode(real_home or "/")}
+    home = _real_home(request, around, grants)
+    own = private.variables(scratch, home) if scratch else {b"HOME": os.fsencode(home or "/")}
     return environment.replaced(around.environ, request.env, (("private", own), adapter))
 
 
@@ -158,27 +147,75 @@ def _real_home(request: Request, around: Surroundings, grants: tuple[Grant, ...]
     return around.home if request.real_home or granted else None
 
 
+WITHOUT_BOUNDARY = "open when aasm was started, and without a boundary nothing closes it"
+
+
+def _descriptors(confined: bool) -> DescriptorInventory:
+    """Return what becomes of each open descriptor: the launcher closes all but 0, 1 and 2 (close_range(2))."""
+    try:
+        found = process.open_descriptors()
+    except OSError as problem:
+        return DescriptorInventory((), f"/proc/self/fd: {system_text(problem)}")
+    return DescriptorInventory(tuple(_descriptor(number, closes or confined) for number, closes in found))
+
+
+def _descriptor(number: int, closed: bool) -> Descriptor:
+    if number <= 2:
+        return Descriptor(number, DescriptorDisposition.DELEGATED, "a standard stream of the program")
+    if closed:
+        return Descriptor(number, DescriptorDisposition.CLOSED_BEFORE_EXEC)
+    return Descriptor(number, DescriptorDisposition.RESIDUAL_UNCLOSABLE, WITHOUT_BOUNDARY)
+
+
+# --- the smaller sections ---------------------------------------------------------------------------
+
+
+def _sections(request: Request, refusal: Refusal | None, scratch: Scratch) -> Sections:
+    return Sections(_fidelity(request, refusal, scratch), UNPROTECTED, _settings(request), NO_LEASES)
+
+
+UNPROTECTED = Protection(ProtectionState.UNPROTECTED, "this release mediates no traffic: it starts no proxy")
+NO_LEASES = LeasePlan("this release issues no capability leases")
+
+
+def _fidelity(request: Request, refusal: Refusal | None, scratch: Scratch) -> Fidelity:
+    if refusal is not None:
+        return Fidelity(FidelityState.DEGRADED, "a live run would refuse: what depends on that is missing here")
+    if request.target != "exec":
+        return Fidelity(FidelityState.FROM_ADAPTER, f"made by the adapter of {request.target}")
+    detail = "the command is passed on as it stands; whether the program exists is found out by executing it"
+    if scratch.path and not scratch.exists:
+        detail += "; a launch makes a private directory of its own, shown here under another name"
+    return Fidelity(FidelityState.VERBATIM, detail)
+
+
+def _settings(request: Request) -> ManagedSettings:
+    detail = "generated by the adapter" if request.settings else "no settings are generated or applied for this target"
+    return ManagedSettings(request.settings, detail)
+
+
 # --- grants -----------------------------------------------------------------------------------------
 
 
 def _grants(
-    request: Request, around: Surroundings, stated: Stated, backend: Backend, scratch: str
+    request: Request, around: Surroundings, stated: Stated, backend: Backend, scratch: Scratch
 ) -> tuple[Grant, ...]:
     stated_grants = grant_checks.resolve(stated.wanted)
     grant_checks.check_trusted(stated_grants, _trusted(request, around, stated))
     return (*stated_grants, *_own(stated, backend, scratch))
 
 
-def _own(stated: Stated, backend: Backend, scratch: str) -> tuple[Grant, ...]:
-    denied = stated.lowered.denied if stated.lowered else frozenset()
+def _own(stated: Stated, backend: Backend, scratch: Scratch) -> tuple[Grant, ...]:
+    denied = stated.lowered.denied
     read, write = Domain.FILESYSTEM_READ not in denied, Domain.FILESYSTEM_WRITE not in denied
-    if not scratch:
+    if not scratch.path:
         return backend.own_grants()
-    try:
-        found = os.stat(scratch)
-        place = Grant(scratch, found.st_dev, found.st_ino, found.st_mode, read, write, "private directory")
-    except OSError:  # a preview: the directory is made only for a launch
-        place = Grant(scratch, 0, 0, stat.S_IFDIR, read, write, "private directory, made at launch")
+    if scratch.exists:
+        found = os.stat(scratch.path)
+        place = Grant(scratch.path, found.st_dev, found.st_ino, found.st_mode, read, write, "private directory")
+    else:
+        private.foresee(os.path.dirname(scratch.path))
+        place = Grant(scratch.path, 0, 0, stat.S_IFDIR, read, write, "private directory, made at launch")
     return (place, *backend.own_grants())
 
 
@@ -190,8 +227,8 @@ def _trusted(request: Request, around: Surroundings, stated: Stated) -> list[Tru
         Trusted(os.path.join(root, package), "the code of aasm itself", True),
         Trusted(sys.executable, "the Python interpreter", True),
     ]
-    folders = (os.path.join(around.home, ".aasm") if around.home else "", "/etc/aasm")
-    trusted += [Trusted(folder, "a place where policies are looked for", True) for folder in folders if folder]
+    what = "a place where policies are looked for"
+    trusted += [Trusted(folder, what, True) for folder in locate.folders(around.home)]
     trusted += [Trusted(entry, "an entry of sys.path", True) for entry in _import_path()]
     trusted += [Trusted(path, what, inside) for path, what, inside in _TRUSTED_OF_THE_HOST]
     trusted += [Trusted(path, "modules that Python would import", True) for path in _places_for_modules(around)]

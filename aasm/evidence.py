@@ -1,6 +1,10 @@
 # SPDX-FileCopyrightText: 2026 The aasm authors
 # SPDX-License-Identifier: Apache-2.0
-"""From a plan and a run record to what may be claimed, and to the report. Pure; decides nothing about a launch."""
+"""From a plan and a run record to what may be claimed, and to the report. Pure; decides nothing about a launch.
+
+A claim is the least of three: what the evidence of this run gives, what the state of its domain bears, and what its
+stage allows.
+"""
 
 from __future__ import annotations
 
@@ -12,29 +16,36 @@ from .model.evidence import (
     EnforcementEvidence,
     EvidenceKind,
     EvidenceRecord,
+    asserts_coverage,
     basis_for,
     claim_for,
     supports_prevention_claim,
 )
-from .model.plan import OUTCOME_CEILING, Outcome, OutcomeKind, Refusal
-from .model.record import RunRecord
+from .model.grants import covers
+from .model.plan import OUTCOME_CEILING, LaunchPosture, Outcome, OutcomeKind, Shortfall
+from .model.record import Ending, RunRecord
 from .model.report import (
     CONTROL_STATES,
     ControlState,
+    Coverage,
     DomainLine,
     IsolationReport,
     ReportedPosture,
     ReportStage,
     UnmeasuredReason,
 )
-from .model.resolved import Coverage, ResolvedRun, SpawnSpec
-
-NO_EVIDENCE = EnforcementEvidence(())
+from .model.resolved import ResolvedRun, SpawnSpec
 
 
 def planned(run: ResolvedRun) -> EnforcementEvidence:
-    """Return the evidence that a plan gives before anything ran: configured, and nothing that asserts coverage."""
+    """Return the evidence that there is before anything ran: configured, and nothing that asserts coverage."""
+    if run.refusal is not None:
+        return EnforcementEvidence(tuple(_unsupported(item) for item in run.refusal.shortfalls))
     return EnforcementEvidence(tuple(_configured(outcome) for outcome in _outcomes(run)))
+
+
+def _unsupported(item: Shortfall) -> EvidenceRecord:
+    return EvidenceRecord(EvidenceKind.CONFIGURED, item.domain, ClaimTerm.UNSUPPORTED, item.reason.value)
 
 
 def _outcomes(run: ResolvedRun) -> tuple[Outcome, ...]:
@@ -42,10 +53,13 @@ def _outcomes(run: ResolvedRun) -> tuple[Outcome, ...]:
 
 
 def _configured(outcome: Outcome) -> EvidenceRecord:
-    met = outcome.kind in (OutcomeKind.ENFORCED, OutcomeKind.OBSERVED)
-    claim = ClaimTerm.PLANNED if met else OUTCOME_CEILING[outcome.kind]
-    detail = f"{outcome.requirement.intent.value}, {outcome.kind.value}"
-    return EvidenceRecord(EvidenceKind.CONFIGURED, outcome.requirement.domain, claim, detail)
+    levels = _state_detail(outcome) if outcome.shortfall else outcome.requirement.intent.value
+    detail = f"{outcome.kind.value}: {levels}"
+    return EvidenceRecord(EvidenceKind.CONFIGURED, outcome.requirement.domain, _planned_claim(outcome), detail)
+
+
+def _planned_claim(outcome: Outcome) -> ClaimTerm:
+    return OUTCOME_CEILING[outcome.kind] if outcome.shortfall else ClaimTerm.PLANNED
 
 
 def collect(run: ResolvedRun, spec: SpawnSpec | None, record: RunRecord) -> EnforcementEvidence:
@@ -56,13 +70,29 @@ def collect(run: ResolvedRun, spec: SpawnSpec | None, record: RunRecord) -> Enfo
     records = planned(run).records
     if spec is not None and record.sealed:
         records += spec.installed + tuple(_exercised(run, name) for name, r in record.canaries.items() if r == "held")
+    if record.ending is Ending.WALL_CLOCK:
+        records += (_ended_by_the_clock(run),)
     return EnforcementEvidence(records)
 
 
-_CANARY_DOMAIN = {"file_read": Domain.FILESYSTEM_READ, "file_write": Domain.FILESYSTEM_WRITE, "call": Domain.SYSCALL}
+def _ended_by_the_clock(run: ResolvedRun) -> EvidenceRecord:
+    # detected and not prevented: what the program did until then stays done
+    detail = f"the supervisor's clock ended the tree after {run.ceilings.max_wall_clock_seconds} s"
+    return EvidenceRecord(EvidenceKind.EXERCISED, Domain.RESOURCE, ClaimTerm.DETECTED, detail)
+
+
+_CANARY_DOMAIN = {
+    "file_read": Domain.FILESYSTEM_READ,
+    "file_write": Domain.FILESYSTEM_WRITE,
+    "open_files": Domain.RESOURCE,
+    "file_size": Domain.RESOURCE,
+    "call": Domain.SYSCALL,
+}
 _CANARY_TEXT = {
     "file_read": "a file that could be read before the boundary was refused inside it (EACCES)",
     "file_write": "a file that could be written before the boundary was refused inside it (EACCES)",
+    "open_files": "a descriptor beyond the ceiling, possible before, was refused (EBADF)",
+    "file_size": "a byte beyond the ceiling, possible before, was refused (EFBIG)",
     "call": "a system call that worked before the boundary was refused inside it (EPERM)",
 }
 
@@ -88,33 +118,44 @@ def report(run: ResolvedRun, evidence: EnforcementEvidence, stage: ReportStage) 
         target_program=run.spec.program,
         target_arg_count=len(run.spec.args),
         backend=run.plan.backend if run.plan else None,
-        selection_mode=run.selection_mode,
-        refusal=None,
-        domains=tuple(_line(run, evidence, item) for item in run.coverage),
+        selection=run.selection,
+        refusal=run.refusal,
+        requirements=run.spec.requirements,
+        domains=tuple(_line(run, evidence, stage, item) for item in run.coverage),
         credentials=run.spec.credentials,
+        descriptors=run.descriptors,
+        grants=run.grants,
+        limits=_limits(run),
         floor=run.plan.floor if run.plan else (),
         unmapped=run.policy.unmapped,
-        requirement_count=len(run.spec.requirements) if run.plan else 0,
     )
 
 
-def refused(run_report: IsolationReport, refusal: Refusal) -> IsolationReport:
-    """Return the report of the same run when it is refused."""
-    return run_report._replace(posture=ReportedPosture.REFUSED, posture_detail=refusal.text, refusal=refusal)
-
-
 def _posture(run: ResolvedRun) -> tuple[ReportedPosture, str]:
-    if run.plan is None:
+    if run.refusal is not None:
+        return ReportedPosture.REFUSED, run.refusal.text
+    if run.plan is None or not run.plan.outcomes:
         return ReportedPosture.NO_BOUNDARY, "no isolation was requested: the program has all of this user's rights"
-    short = [outcome for outcome in run.plan.outcomes if outcome.shortfall]
-    if short:
-        return ReportedPosture.DEGRADED, f"{len(short)} requirement(s) are not met, as permitted"
+    if run.plan.posture is LaunchPosture.DEGRADED:
+        return ReportedPosture.DEGRADED, f"{len(run.plan.shortfalls)} requirement(s) are not met, as permitted"
     if run.spec.credentials.ambient_unremoved:
         return ReportedPosture.DEGRADED, "inherited authority is left to the program"
-    return ReportedPosture.READY, "every requirement is held"
+    return ReportedPosture.READY, "every requirement has a control that can meet it"
 
 
-def _line(run: ResolvedRun, evidence: EnforcementEvidence, item: Coverage) -> DomainLine:
+PROC = "while /proc is granted, command lines and states of other processes of this user are visible"
+
+
+def _limits(run: ResolvedRun) -> tuple[str, ...]:
+    """Return what is not held within the domains that are required."""
+    if run.plan is None:
+        return ()
+    found = [run.plan.backend.report_on(outcome.requirement) for outcome in run.plan.outcomes]
+    lines = [f"{item.domain.value}: {text}" for item in found if item for text in item.limitations]
+    return tuple(dict.fromkeys(lines)) + ((PROC,) if covers(run.grants, "/proc", write=False) else ())
+
+
+def _line(run: ResolvedRun, evidence: EnforcementEvidence, stage: ReportStage, item: Coverage) -> DomainLine:
     state, detail, reason = _state(run, item.domain)
     return DomainLine(
         domain=item.domain,
@@ -123,20 +164,35 @@ def _line(run: ResolvedRun, evidence: EnforcementEvidence, item: Coverage) -> Do
         state=state,
         state_detail=detail,
         unmeasured_reason=reason,
-        claim=_claim(evidence, item.domain),
+        claim=bounded(_claim(run, evidence, item.domain), state, stage),
         basis=basis_for(evidence, item.domain),
         prevention_supported=supports_prevention_claim(evidence, item.domain),
-        policy_gaps=(),
+        policy_gaps=item.gaps,
     )
 
 
-def _claim(evidence: EnforcementEvidence, domain: Domain) -> ClaimTerm:
+def _claim(run: ResolvedRun, evidence: EnforcementEvidence, domain: Domain) -> ClaimTerm:
+    """Return what the evidence gives; where nothing was recorded at run time, the weakest that was planned."""
     measured = claim_for(evidence, domain)
     if measured is not ClaimTerm.UNMEASURED:
         return measured
-    configured = [record.claim for record in evidence.about(domain)]
-    return configured[0] if configured else ClaimTerm.UNMEASURED
+    weakest = _weakest(run, domain)
+    if weakest is not None:
+        return _planned_claim(weakest)
+    claims = [record.claim for record in evidence.about(domain)]
+    return claims[0] if claims else ClaimTerm.UNMEASURED
 
+
+def bounded(claim: ClaimTerm, state: ControlState, stage: ReportStage) -> ClaimTerm:
+    """Return `claim`, lowered to what the state of its domain and the stage of the report bear."""
+    if asserts_coverage(claim) and (stage is ReportStage.PRE_LAUNCH or state in _SILENT):
+        return ClaimTerm.UNMEASURED
+    if claim is ClaimTerm.DENIED_BEFORE_EXECUTION and state is not ControlState.PREVENTION:
+        return ClaimTerm.EVALUATED  # a decision was made, by a control that does not hold all that was asked
+    return claim
+
+
+_SILENT = (ControlState.UNMEASURED, ControlState.UNSUPPORTED)  # states that assert nothing themselves
 
 _STATE_OF_KIND: Mapping[OutcomeKind, ControlState] = {
     OutcomeKind.ENFORCED: ControlState.PREVENTION,
@@ -146,15 +202,28 @@ _STATE_OF_KIND: Mapping[OutcomeKind, ControlState] = {
 }
 
 
+def _weakest(run: ResolvedRun, domain: Domain) -> Outcome | None:
+    """Return the outcome that decides about a domain: several requirements fold to the weakest."""
+    outcomes = [outcome for outcome in _outcomes(run) if outcome.requirement.domain is domain]
+    return min(outcomes, key=lambda outcome: CONTROL_STATES.index(_STATE_OF_KIND[outcome.kind]), default=None)
+
+
 def _state(run: ResolvedRun, domain: Domain) -> tuple[ControlState, str, UnmeasuredReason | None]:
-    """Return what the plan makes of a domain; several requirements fold to the weakest."""
-    if run.plan is None:
+    """Return what the plan makes of a domain."""
+    if run.refusal is not None:
+        lacking = [item for item in run.refusal.shortfalls if item.domain is domain]
+        if lacking:
+            return ControlState.UNSUPPORTED, _reasons(lacking), None
+    if run.plan is None or run.refusal is not None:
         return ControlState.UNMEASURED, "", UnmeasuredReason.NO_BACKEND_SELECTED
-    outcomes = [outcome for outcome in run.plan.outcomes if outcome.requirement.domain is domain]
-    if not outcomes:
+    weakest = _weakest(run, domain)
+    if weakest is None:
         return ControlState.UNMEASURED, "", UnmeasuredReason.NO_CONTROL_REQUESTED
-    weakest = min(outcomes, key=lambda outcome: CONTROL_STATES.index(_STATE_OF_KIND[outcome.kind]))
     return _STATE_OF_KIND[weakest.kind], _state_detail(weakest), None
+
+
+def _reasons(lacking: list[Shortfall]) -> str:
+    return "; ".join(f"reason={item.reason.value}, {item.detail}" for item in lacking)
 
 
 def _state_detail(outcome: Outcome) -> str:
@@ -164,4 +233,3 @@ def _state_detail(outcome: Outcome) -> str:
     achieved = f"observed({outcome.timing.value}, {outcome.descendants.value})" if seen else "nothing"
     planned_level = outcome.requirement.intent.value
     return f"planned={planned_level}, achieved={achieved}, reason={outcome.shortfall.reason.value}"
-

@@ -91,23 +91,56 @@ def run_controls(launch: Launch) -> None:
         "file_write": bool(order.canary_write) and _opens(order.canary_write, os.O_WRONLY) == 0,
         "call": order.canary_call >= 0 and _canary_call(order.canary_call) == 0,
     }
+    for number, _, hard in order.limits:
+        canary, attempt, _ = LIMIT_CANARIES[number]
+        host = resource.getrlimit(number)[1]
+        resource.setrlimit(number, (host, host))  # a lower soft limit would refuse the control
+        launch.controls[canary] = attempt(hard) == 0
 
 
 def _opens(path: bytes, flags: int) -> int:
-    try:
-        os.close(os.open(path, flags))
-    except OSError as problem:
-        return problem.errno or errno.EIO
-    return 0
+    return _errno_of(lambda: os.close(os.open(path, flags)))
 
 
 def _canary_call(number: int) -> int:
     # process_vm_readv(2) of nothing on oneself: 0 for every identity while no filter refuses it
+    return _errno_of(lambda: boundary.syscall(number, os.getpid(), 0, 0, 0, 0, 0))
+
+
+def _number_beyond(limit: int) -> int:
+    # dup2(2) onto the first unused number that a ceiling of `limit` open files does not allow
+    number = max(limit, 3)
     try:
-        boundary.syscall(number, os.getpid(), 0, 0, 0, 0, 0)
+        while True:
+            os.fstat(number)
+            number += 1
+    except OSError:
+        pass
+    return _errno_of(lambda: os.close(os.dup2(0, number, inheritable=False)))
+
+
+def _byte_beyond(limit: int) -> int:
+    # pwrite(2) of one byte behind a ceiling of `limit` bytes; SIGXFSZ is still ignored here, as Python has it
+    file = os.memfd_create("aasm-canary")
+    try:
+        return _errno_of(lambda: os.pwrite(file, b"x", limit))
+    finally:
+        os.close(file)
+
+
+def _errno_of(attempt: Callable[[], object]) -> int:
+    try:
+        attempt()
     except OSError as problem:
         return problem.errno or errno.EIO
     return 0
+
+
+# The ceilings that a resource limit holds: canary, attempt at more, and the errno of its refusal.
+LIMIT_CANARIES: dict[int, tuple[str, Callable[[int], int], int]] = {
+    resource.RLIMIT_NOFILE: ("open_files", _number_beyond, errno.EBADF),
+    resource.RLIMIT_FSIZE: ("file_size", _byte_beyond, errno.EFBIG),
+}
 
 
 def drop_capabilities(launch: Launch) -> None:
@@ -159,9 +192,11 @@ def _judge(launch: Launch, canary: str, got: int, refused: int) -> None:
 
 
 def set_limits(launch: Launch) -> None:
-    """Set the resource limits, soft and hard."""
+    """Set the resource limits, soft and hard; what was allowed beyond each of them before must be refused now."""
     for number, soft, hard in launch.order.limits:
         resource.setrlimit(number, (soft, hard))
+        canary, attempt, refused = LIMIT_CANARIES[number]
+        _judge(launch, canary, attempt(hard), refused)
 
 
 def restore_signals(launch: Launch) -> None:

@@ -10,13 +10,13 @@ from __future__ import annotations
 import errno
 import os
 import time
-from typing import Callable, NamedTuple
+from typing import Callable, NamedTuple, Protocol
 
 from . import evidence as evidence_stage, state
 from ._sys.order import OrderError
 from ._sys.probe import HostFacts, host_facts
 from .backends.base import Backend, LaunchFacts
-from .bind import Surroundings, bind, surroundings, workdir_as_given, working_dir
+from .bind import Scratch, bind, workdir_as_given, working_dir
 from .errors import (
     CANNOT_EXECUTE,
     NOT_FOUND,
@@ -35,22 +35,33 @@ from .governance.identity import new_identity
 from .governance.session import Session, record_refusal
 from .model.domains import CapabilityDomain as Domain
 from .model.record import Ending, Event, RunRecord
+from .model.report import IsolationReport, ReportStage
 from .model.request import Request
 from .model.requirements import Identity
 from .model.resolved import ResolvedRun, SpawnSpec
 from .receipt import build, store
 from .sealing import receipt_facts
-from .stating import SELECTION, choose, state_policy, usable
+from .selecting import choose
+from .stating import state_policy
 from .supervise import private
 from .supervise.begin import Begun
 from .supervise.loop import Supervisor, judged
 from .supervise.spawn import start_unconfined
+from .surroundings import Surroundings, surroundings
 
-Say = Callable[[str, str], None]  # kind (note, warning, error) and text
+
+class Voice(Protocol):
+    """Says what a launch has to say; how, and whether at all, is the command line's affair."""
+
+    def say(self, kind: str, text: str) -> None:
+        """Say one text; `kind` is note, warning or error."""
+
+    def show(self, report: IsolationReport) -> None:
+        """Show the report of one stage."""
 
 
 class Resolution(NamedTuple):
-    """A run that would be launched as it stands, with what its launch needs beside it."""
+    """A resolved run, with what its launch needs beside it. `backend` is None when there is nothing to launch with."""
 
     run: ResolvedRun
     backend: Backend | None
@@ -68,15 +79,16 @@ class Result(NamedTuple):
     receipt: str | None
 
 
-def resolve(request: Request, around: Surroundings, identity: Identity, scratch: str) -> Resolution:
-    """Return the resolved run. Every refusal and every error of policy, host or paths is raised here."""
+def resolve(request: Request, around: Surroundings, identity: Identity, scratch: Scratch) -> Resolution:
+    """Return the resolved run: a refusal of policy, backends, host or paths is part of it.
+
+    UsageError when the command line is wrong. The one way to a ResolvedRun, for a preview and for a launch.
+    """
     host = host_facts()
     working_dir(request, around)  # the very first check: everything else may depend on it
     stated = state_policy(request, around, workdir_as_given(request, around))
-    stated = stated._replace(wanted=usable(stated))
     chosen = choose(request, stated, host)
-    run = bind(request, around, identity, stated, chosen, scratch, SELECTION[request.isolation])
-    return Resolution(run, chosen[0] if chosen else None, host)
+    return Resolution(bind(request, around, identity, stated, chosen, scratch), chosen.backend, host)
 
 
 def preview(request: Request, identity: Identity, by_hand: bool) -> Resolution:
@@ -85,24 +97,24 @@ def preview(request: Request, identity: Identity, by_hand: bool) -> Resolution:
     A launch that is carried out `by_hand` has no private directory: nobody would make and remove it.
     """
     around = surroundings()
-    scratch = "" if by_hand else os.path.join(private.parent(around.variable("TMPDIR")), "aasm-dry-run")
-    return resolve(request, around, identity, scratch)
+    name = "" if by_hand else os.path.join(private.parent(around.variable("TMPDIR")), "aasm-dry-run")
+    return resolve(request, around, identity, Scratch(name))
 
 
-def launch(request: Request, begun: Begun, say: Say, listen: Callable[[Event], None]) -> Result:
+def launch(request: Request, begun: Begun, voice: Voice, listen: Callable[[Event], None]) -> Result:
     """Launch, supervise to the end, and leave what a run leaves: ledger records, a receipt, nothing else."""
     try:
         identity = new_identity(request.agent_id, request.team_id, (), dry_run=False)
         around = surroundings()
-        return _launch(_Held(request, around, identity, say), begun, listen)
+        return _launch(_Held(request, around, identity, voice), begun, listen)
     finally:
         begun.discard()
 
 
-def refuse(request: Request, say: Say, problem: AasmError) -> None:
+def refuse(request: Request, voice: Voice, problem: AasmError) -> None:
     """Record a launch that was refused before there was anything to launch with."""
     identity = new_identity(request.agent_id, request.team_id, (), dry_run=False)
-    held = _Held(request, surroundings(), identity, say)
+    held = _Held(request, surroundings(), identity, voice)
     held.refused(problem)
     held.clean()
 
@@ -131,12 +143,13 @@ def _unforeseen(problem: Exception) -> AasmError:
 class _Held:
     """What a launch holds while it goes on, and must let go of whatever happens."""
 
-    def __init__(self, request: Request, around: Surroundings, identity: Identity, say: Say) -> None:
-        self.request, self.around, self.identity, self.say = request, around, identity, say
+    def __init__(self, request: Request, around: Surroundings, identity: Identity, voice: Voice) -> None:
+        self.request, self.around, self.identity, self.voice = request, around, identity, voice
         self.scratch = ""
         self.reservation: store.Reservation | None = None
         self.session: Session | None = None
         self.messages: list[tuple[str, str]] = []
+        self.shown: IsolationReport | None = None  # what is reported of the run once all is recorded
         self.under_way = False  # from then on the program may have run, so nothing is a refusal any more
 
     def launch(self, begun: Begun, listen: Callable[[Event], None]) -> Result:
@@ -144,12 +157,16 @@ class _Held:
         state.open_canary(self.around.state)
         if begun.launcher is not None:
             self.scratch = private.create(private.parent(self.around.variable("TMPDIR")))
-        found = resolve(self.request, self.around, self.identity, self.scratch)
+        found = resolve(self.request, self.around, self.identity, Scratch(self.scratch, exists=True))
+        planned = evidence_stage.report(found.run, evidence_stage.planned(found.run), ReportStage.PRE_LAUNCH)
+        if found.run.refusal is not None:
+            self.voice.show(planned)
+            raise RefusalError(found.run.refusal.text)
         self._reserve(found.run)
         self.session = Session.register(self.around.state, self.identity, _what(found.run))
         for text in _cautions(found.run, set(self.request.env)):
-            self.say("warning", text)
-        self.say("note", _established(found.run))
+            self.voice.say("warning", text)
+        self.voice.show(planned)
         spec = _prepare(found, begun)
         self.under_way = True
         record = _run(found.run, spec, begun, listen)
@@ -175,23 +192,25 @@ class _Held:
         code = _exit_code(record)
         self._remove_scratch()  # nothing of the run is alive, and the receipt may need the room
         if record.ending is Ending.WALL_CLOCK:
-            ceiling = f"{found.run.wall_clock_seconds} s (--max-wall-clock-seconds)"
+            ceiling = f"{found.run.ceilings.max_wall_clock_seconds} s (--max-wall-clock-seconds)"
             self.later("warning", f"the program was ended by its ceiling of {ceiling}")
         if record.survivors:
             left = f"{record.survivors} process(es) were left over when the program ended"
             self.later("warning", f"{left}, and were ended")
-        digest, path = self._write(found, spec, record)
+        digest, path = self._account(found, spec, record)
         self._note_in_ledger(lambda session: session.ended(record.code, record.ending.value, digest))
         return Result(code, "program", record.ending.value, record.signal, self.identity.session_id, path)
 
-    def _write(self, found: Resolution, spec: SpawnSpec | None, record: RunRecord) -> tuple[str | None, str | None]:
-        """Write the receipt; a failure is a warning and a note, and never changes how the program ended."""
-        if self.reservation is None:
-            return None, None
+    def _account(self, found: Resolution, spec: SpawnSpec | None, record: RunRecord) -> tuple[str | None, str | None]:
+        """Report and write the receipt; a failure is a warning and a note, and never changes how the program ended."""
         try:
             evidence = evidence_stage.collect(found.run, spec, record)
+            report = evidence_stage.report(found.run, evidence, ReportStage.POST_RUN)
+            self.shown = report if found.run.plan else None
+            if self.reservation is None:
+                return None, None
             now = int(time.time())
-            made = build.make(receipt_facts(found.run, spec, record, evidence, found.host, now), now)
+            made = build.make(receipt_facts(found.run, spec, record, evidence, report, found.host, now), now)
             reservation, self.reservation = self.reservation, None
             path = store.write(reservation, made.data, now)
         except Exception as problem:  # noqa: BLE001 - of whatever kind: the program has ended as it has ended
@@ -236,8 +255,10 @@ class _Held:
         if self.reservation is not None:
             store.abandon(self.reservation)
         self._remove_scratch()
+        if self.shown is not None:
+            self.voice.show(self.shown)
         for kind, text in self.messages:
-            self.say(kind, text)
+            self.voice.say(kind, text)
 
     def _remove_scratch(self) -> None:
         scratch, self.scratch = self.scratch, ""
@@ -268,13 +289,6 @@ def _cautions(run: ResolvedRun, asked: set[bytes]) -> list[str]:
     return lines
 
 
-def _established(run: ResolvedRun) -> str:
-    if run.plan is None:
-        return "aasm: no boundary was established (--isolation none): the program has all of this user's rights"
-    domains = ", ".join(outcome.requirement.domain.value for outcome in run.plan.outcomes)
-    return f"aasm: boundary planned by {run.plan.backend.provenance.id}: {domains}"
-
-
 def _prepare(found: Resolution, begun: Begun) -> SpawnSpec | None:
     if found.backend is None:
         return None
@@ -294,7 +308,7 @@ def _run(run: ResolvedRun, spec: SpawnSpec | None, begun: Begun, listen: Callabl
     supervisor = Supervisor(launcher.pid, begun.signals, begun.bystanders, confined=True)
     supervisor.listener = listen
     supervisor.send(launcher, spec.order, spec.name)
-    return judged(supervisor.run(run.wall_clock_seconds), launcher, supervisor)
+    return judged(supervisor.run(run.ceilings.max_wall_clock_seconds), launcher, supervisor)
 
 
 def _run_unconfined(run: ResolvedRun, begun: Begun, listen: Callable[[Event], None]) -> RunRecord:

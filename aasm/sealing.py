@@ -4,15 +4,16 @@
 
 from __future__ import annotations
 
+from typing import Iterator
+
 from . import __version__
 from ._sys.probe import HostFacts
-from .evidence import report
 from .model.evidence import EnforcementEvidence
 from .model.record import RunRecord
-from .model.report import ReportStage
+from .model.report import IsolationReport, UnmeasuredReason
 from .model.resolved import ResolvedRun, SpawnSpec
 from .receipt import facts as words
-from .receipt.facts import Considered, HostFact, PolicyFacts, ReceiptFacts
+from .receipt.facts import HostFact, PolicyFacts, ReceiptFacts
 
 
 def receipt_facts(
@@ -20,6 +21,7 @@ def receipt_facts(
     spec: SpawnSpec | None,
     record: RunRecord,
     evidence: EnforcementEvidence,
+    report: IsolationReport,
     host: HostFacts,
     now: int,
 ) -> ReceiptFacts:
@@ -30,19 +32,14 @@ def receipt_facts(
         source_revision=None,
         policy=PolicyFacts(run.policy.digest or None, run.policy.source, run.policy.state),
         spec=run.spec,
-        report=report(run, evidence, ReportStage.POST_RUN),
+        report=report,
         evidence=evidence,
-        considered=_considered(run),
         host=_host(run, host),
         sealed=record.sealed,
         canaries=words.canaries_of(record, spec.expected_canaries) if spec else (),
-        execution=words.execution_of(record, run.wall_clock_seconds),
+        execution=words.execution_of(record, run.ceilings.max_wall_clock_seconds),
         survivors_killed=record.survivors,
     )
-
-
-def _considered(run: ResolvedRun) -> tuple[Considered, ...]:
-    return (Considered(run.plan.backend.provenance.id, "selected"),) if run.plan else ()
 
 
 def _host(run: ResolvedRun, host: HostFacts) -> tuple[HostFact, ...]:
@@ -54,4 +51,10 @@ def _host(run: ResolvedRun, host: HostFacts) -> tuple[HostFact, ...]:
     if run.plan:
         boundary = run.plan.backend
         found.append(words.asserted("platform_boundary", boundary.boundary.value, boundary.provenance.id))
-    return tuple(found)
+    return (*found, *_unmeasured(host))
+
+
+def _unmeasured(host: HostFacts) -> Iterator[HostFact]:
+    """Yield what the host could not be asked, so that its absence is not taken for an answer."""
+    if host.unmeasured:
+        yield words.unmeasured("host_questions", UnmeasuredReason.INCONCLUSIVE, "; ".join(host.unmeasured))

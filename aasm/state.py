@@ -57,6 +57,23 @@ def open_directory(path: str) -> Directory:
     return directory
 
 
+def foresee(path: str) -> None:
+    """Raise the HostError that `open_directory` would raise for what is there now, and change nothing."""
+    path = os.path.abspath(path)
+    if os.path.lexists(path):
+        os.close(open_directory(path).descriptor)
+        return
+    above = os.path.dirname(path)
+    while not os.path.lexists(above):
+        above = os.path.dirname(above)
+    try:
+        os.close(os.open(above, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
+        if not os.access(above, os.W_OK | os.X_OK, effective_ids=True):
+            raise OSError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as problem:
+        raise host_error(problem, path) from None
+
+
 def _check_above(directory: Directory) -> None:
     """Refuse a directory that anybody may rename away: the next run would find another one in its place."""
     mode = os.stat(os.path.dirname(directory.path)).st_mode

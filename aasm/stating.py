@@ -1,47 +1,76 @@
 # SPDX-FileCopyrightText: 2026 The aasm authors
 # SPDX-License-Identifier: Apache-2.0
-"""The first stages of a run: find the policy, validate it, expand its paths, lower it, and choose a backend."""
+"""The first stages of a run: find the policy, validate it, expand its paths, and lower it."""
 
 from __future__ import annotations
 
 import json
 import os
+from typing import NamedTuple
 
-from ._sys.probe import HostFacts
-from .backends import BACKENDS
-from .backends.base import Backend
-from .bind import Stated, Surroundings
-from .errors import RefusalError, UsageError
+from .errors import AasmError, RefusalError, UsageError
 from .model.domains import CapabilityDomain as Domain
-from .model.plan import EnforcementPlan, Refusal, RefusalKind
+from .model.plan import Refusal, RefusalKind
 from .model.request import Request
+from .model.requirements import UNLIMITED, ResourceLimits
 from .model.resolved import ResolvedPolicy
-from .planner import negotiate
 from .policy import document, locate, node, places
 from .policy.document import Policy
 from .policy.grants import Wanted
-from .policy.lowering import Lowered, lower
+from .policy.lowering import Lowered, lower, not_derived
 from .policy.walk import walk_as_far_as_possible
 from .receipt.canonical import digest_bytes
+from .surroundings import Surroundings, refusable
 
-SELECTION = {"process": "default", "auto": "automatic", "none": "default"}
+
+class Stated(NamedTuple):
+    """What the policy states, lowered and expanded; with a refusal it states nothing."""
+
+    policy: ResolvedPolicy
+    lowered: Lowered
+    wanted: tuple[Wanted, ...]
+    policy_file: str  # "" when the policy stands on the command line
+    refusal: Refusal | None = None
 
 
 def state_policy(request: Request, around: Surroundings, workdir: str) -> Stated:
-    """Return what the policy of this run states. RefusalError when there is none that can be used."""
+    """Return what the policy of this run states, with the refusal when there is none that can be used."""
+    try:
+        return _stated(request, around, workdir)
+    except AasmError as problem:
+        if not refusable(problem):
+            raise
+        return _not_derived(_source(request), str(problem))
+
+
+def _source(request: Request) -> str:
+    return "command line" if _is_inline(request) else request.policy or "the places that are searched"
+
+
+def _not_derived(source: str, why: str, state: str = locate.PolicyState.LOAD_FAILED.value) -> Stated:
+    facts = ResolvedPolicy(state, source, why, "", ())
+    return Stated(facts, not_derived("no policy was lowered"), (), "", Refusal(RefusalKind.POLICY, why))
+
+
+def _stated(request: Request, around: Surroundings, workdir: str) -> Stated:
     if around.variable("AA_GATEWAY_ENDPOINT"):
         raise RefusalError(
             "refusing to launch unregistered: AA_GATEWAY_ENDPOINT names a gateway and this release speaks to none; "
             "unset it to register in the local ledger"
         )
-    if request.read or request.write or request.system:
+    limits = request.ceilings if request.isolation != "none" else UNLIMITED
+    if _is_inline(request):
         policy = _inline(request, around)
-        return _stated(policy, locate.judge(policy), around, workdir)
+        return _lowered(policy, locate.judge(policy), around, workdir, limits)
     environ = {os.fsdecode(name): os.fsdecode(value) for name, value in around.environ.items()}
     found = locate.load(locate.locate(request.policy, environ, around.home))
     if found.error is not None or found.policy is None:
-        raise RefusalError(f"refusing to launch: {found.detail}")
-    return _stated(found.policy, found, around, workdir)
+        return _not_derived(found.source, f"refusing to launch: {found.detail}", found.state.value)
+    return _lowered(found.policy, found, around, workdir, limits)
+
+
+def _is_inline(request: Request) -> bool:
+    return bool(request.read or request.write or request.system)
 
 
 def _inline(request: Request, around: Surroundings) -> Policy:
@@ -54,7 +83,7 @@ def _inline(request: Request, around: Surroundings) -> Policy:
 def _absolute(cwd: str, item: str) -> str:
     joined = os.path.join(cwd, item)
     if ".." not in item.split("/"):
-        return joined
+        return "/" + "/".join(part for part in joined.split("/") if part not in ("", "."))
     walked = walk_as_far_as_possible(joined)
     if walked.links:
         what = f"{item} has `..` in it and leads through the symbolic link {walked.links[0]}"
@@ -70,12 +99,14 @@ def _digest(found: node.Document | None) -> str:
     return digest_bytes(text.encode())
 
 
-def _stated(policy: Policy, found: locate.Loaded, around: Surroundings, workdir: str) -> Stated:
+def _lowered(
+    policy: Policy, found: locate.Loaded, around: Surroundings, workdir: str, limits: ResourceLimits
+) -> Stated:
     wanted, paths = _expanded(policy, places.host_places(workdir, around.home))
-    lowered = lower(policy, paths)
+    lowered = lower(policy, paths, limits)
     digest = _digest(found.document)
     facts = ResolvedPolicy(found.state.value, found.source, found.detail, digest, policy.statements_unmapped)
-    return Stated(facts, lowered, lowered.coverage, wanted, found.source if found.document else "")
+    return Stated(facts, lowered, _usable(wanted, lowered), found.source if found.document else "")
 
 
 def _expanded(policy: Policy, here: places.Places) -> tuple[tuple[Wanted, ...], dict[Domain, tuple[str, ...]]]:
@@ -91,54 +122,7 @@ def _expanded(policy: Policy, here: places.Places) -> tuple[tuple[Wanted, ...], 
     return tuple(wanted), paths
 
 
-def usable(stated: Stated) -> tuple[Wanted, ...]:
+def _usable(wanted: tuple[Wanted, ...], lowered: Lowered) -> tuple[Wanted, ...]:
     """Return the paths without the verbs that a capability denies: a denied domain is opened by no list."""
-    denied = stated.lowered.denied if stated.lowered else frozenset()
-    read, write = Domain.FILESYSTEM_READ not in denied, Domain.FILESYSTEM_WRITE not in denied
-    return tuple(item._replace(read=item.read and read, write=item.write and write) for item in stated.wanted)
-
-
-def choose(request: Request, stated: Stated, host: HostFacts) -> tuple[Backend, EnforcementPlan] | None:
-    """Return the backend and the plan that hold what is stated; None when no boundary is asked for.
-
-    RefusalError otherwise: there is no fallback, neither to another class nor to no boundary.
-    """
-    if request.isolation == "none":
-        return None
-    lowered = stated.lowered
-    if lowered is None or not lowered.requirements:
-        raise RefusalError(_nothing_lowered(stated))
-    return _walk(lowered, host)
-
-
-def _walk(lowered: Lowered, host: HostFacts) -> tuple[Backend, EnforcementPlan]:
-    refusals: list[tuple[str, Refusal]] = []
-    for backend in BACKENDS:  # lazily: a later one is not even asked once an earlier one is eligible
-        found = backend.narrow(backend.capabilities(host), lowered.requirements)
-        verdict = negotiate(found, lowered.requirements, backend.floor())
-        if isinstance(verdict, EnforcementPlan):
-            return backend, verdict
-        refusals.append((backend.id, verdict))
-    raise RefusalError(_refusal_text(refusals))
-
-
-def _nothing_lowered(stated: Stated) -> str:
-    return (
-        f"refusing to launch: NoRequirementsLowered: an execution-isolation boundary was requested and the policy "
-        f"({stated.policy.source}) states nothing that a boundary could hold; state filesystem, network or syscalls, "
-        f"or deny a capability that stands for a whole domain, or re-run with `--isolation none` to launch unconfined "
-        f"deliberately"
-    )
-
-
-def _refusal_text(refusals: list[tuple[str, Refusal]]) -> str:
-    lines = ["refusing to launch: an execution-isolation boundary was requested and no backend can hold it."]
-    for backend_id, refusal in refusals:
-        if refusal.kind is RefusalKind.SELECTION:
-            lines.append(f"the `{backend_id}` backend cannot be selected on this host: {refusal.text}")
-        else:
-            lines.append(refusal.text)
-    lines.append("There is no fallback. Change the policy or the host, or re-run with `--isolation none` to launch")
-    lines.append("unconfined deliberately.")
-    return "\n".join(lines)
-
+    read, write = Domain.FILESYSTEM_READ not in lowered.denied, Domain.FILESYSTEM_WRITE not in lowered.denied
+    return tuple(item._replace(read=item.read and read, write=item.write and write) for item in wanted)

@@ -240,7 +240,7 @@ STAGES = (
     "exec",
 )
 
-CANARIES = ("file_read", "file_write", "call")
+CANARIES = ("file_read", "file_write", "open_files", "file_size", "call")
 CANARY_RESULTS = ("not_applicable", "inconclusive", "held", "breached")
 NOT_APPLICABLE, INCONCLUSIVE, HELD, BREACHED = range(4)
 

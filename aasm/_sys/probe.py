@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import errno
 import os
+import resource
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Protocol, Tuple
 
 from ..errors import HostError, system_text
@@ -91,6 +92,13 @@ class CapabilityFacts(NamedTuple):
     ambient: int
 
 
+class LimitFacts(NamedTuple):
+    """The hard limits of this process, getrlimit(2); -1 is unlimited. No launch can have more than these."""
+
+    open_files: int = -1
+    file_size: int = -1
+
+
 class HostFacts(NamedTuple):
     """Everything that a plan depends on and that only the host knows."""
 
@@ -103,6 +111,7 @@ class HostFacts(NamedTuple):
     capabilities: Optional[CapabilityFacts]  # None when unmeasured
     yama_scope: Optional[int]  # None where there is no Yama, or when unmeasured
     unmeasured: Tuple[str, ...]  # what could not be asked, and why, one sentence each
+    limits: LimitFacts = LimitFacts()
 
 
 def host_facts(kernel: Optional[Kernel] = None) -> HostFacts:
@@ -126,6 +135,7 @@ def host_facts(kernel: Optional[Kernel] = None) -> HostFacts:
         capabilities=_capabilities(status, notes),
         yama_scope=_yama_scope(notes),
         unmeasured=tuple(notes),
+        limits=_limits(),
     )
 
 
@@ -254,6 +264,11 @@ def _no_new_privs(kernel: Kernel, notes: List[str]) -> bool:
         notes.append(f"no_new_privs cannot be asked for: {_said(problem)}")
         return False
     return True
+
+
+def _limits() -> LimitFacts:
+    hard = [resource.getrlimit(number)[1] for number in (resource.RLIMIT_NOFILE, resource.RLIMIT_FSIZE)]
+    return LimitFacts(*hard)
 
 
 def _read(path: str) -> str:

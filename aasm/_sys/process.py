@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import fcntl
 import os
 import signal
 import struct
@@ -134,6 +135,20 @@ def send_signal(pid: int, number: int) -> bool:
     except (ProcessLookupError, PermissionError):
         return False
     return True
+
+
+def open_descriptors() -> list[tuple[int, bool]]:
+    """Return every open descriptor of this process, and whether exec closes it (FD_CLOEXEC, fcntl(2)).
+
+    Raises OSError where /proc does not show them.
+    """
+    found = []
+    for number in sorted(int(name) for name in os.listdir("/proc/self/fd")):
+        try:
+            found.append((number, bool(fcntl.fcntl(number, fcntl.F_GETFD) & fcntl.FD_CLOEXEC)))
+        except OSError:  # the descriptor of the listing itself
+            continue
+    return found
 
 
 def blocked_signals() -> int:

@@ -9,13 +9,14 @@ import fcntl
 import os
 from typing import NoReturn
 
-from ..errors import UsageError
+from ..errors import UsageError, short
 from ..model import environment
+from ..model.requirements import option
 from . import say
 
 ISOLATION = ("none", "auto", "process")
 HOMES = ("private", "real")
-REPORTS = ("auto", "never")
+REPORTS = ("auto", "always", "never")
 LARGEST = 2**53 - 1  # a receipt carries the number
 
 
@@ -48,6 +49,7 @@ def parser() -> Parser:
         formatter_class=_Formatter,
     )
     _add_boundary(made)
+    _add_ceilings(made)
     _add_program(made)
     _add_output(made)
     return made
@@ -65,8 +67,25 @@ def _add_boundary(made: Parser) -> None:
                        help="let it read, execute and write PATH and what is beneath it (instead of a policy)")
     group.add_argument("--system", action="store_true",
                        help="let it read and execute the host's programs and libraries (instead of a policy)")
-    group.add_argument("--max-wall-clock-seconds", metavar="N", type=ceiling, action=Once,
-                       help="end it after N seconds: SIGTERM, five seconds of grace, then SIGKILL")  # fmt: skip
+    group.add_argument("--isolation-backend", metavar="ID", action=Once,
+                       help="for diagnosis: this backend or a refusal, whatever would be chosen")  # fmt: skip
+
+
+# What each ceiling does, in the order in which it is shown; the names are the fields of ResourceLimits.
+CEILINGS = {
+    "max_memory_bytes": "memory of the whole tree; refused: nothing here can hold it yet",
+    "max_pids": "processes of the whole tree; refused: nothing here can hold it yet",
+    "max_open_files": "open descriptors of each process (RLIMIT_NOFILE)",
+    "max_file_size_bytes": "size of a file that a process writes (RLIMIT_FSIZE)",
+    "max_cpu_seconds": "processor time; reported as not met: nothing here measures it yet",
+    "max_wall_clock_seconds": "end it after N seconds: SIGTERM, five seconds of grace, then SIGKILL",
+}
+
+
+def _add_ceilings(made: Parser) -> None:
+    group = made.add_argument_group("ceilings", "Each is its own requirement; without a boundary none is enforced.")
+    for name, text in CEILINGS.items():
+        group.add_argument(option(name), metavar="N", type=ceiling, action=Once, help=text)
 
 
 def _add_program(made: Parser) -> None:
@@ -85,11 +104,13 @@ def _add_program(made: Parser) -> None:
 def _add_output(made: Parser) -> None:
     group = made.add_argument_group("output")
     group.add_argument("--dry-run", action="store_true", help="print the resolved plan and execute nothing")
+    group.add_argument("--json", action="store_true", help="with --dry-run: print the plan as one JSON object")
     group.add_argument("--show-order", action="store_true",
                        help="with --dry-run: write the launcher's order to standard output instead of the plan")
     group.add_argument("--receipt", metavar="FILE", action=Once, help="write the receipt to FILE, which must not exist")
     group.add_argument("--report", choices=REPORTS, default="auto", action=Once,
-                       help="say on standard error what was established and where the receipt is (default: auto)")
+                       help="standard error gets the isolation report as a block of keys; auto: on a terminal a line "
+                       "instead (default: auto)")
     group.add_argument("--status-fd", metavar="N", type=descriptor, action=Once,
                        help="write one JSON line on how the run ended to the open descriptor N")  # fmt: skip
 
@@ -148,16 +169,48 @@ def check(options: argparse.Namespace) -> None:
     inline = options.read or options.write or options.system
     if options.policy is not None and inline:
         raise UsageError("states a policy, and so does --read, --write or --system", "--policy", "use one of the two")
-    if options.show_order and not options.dry_run:
-        raise UsageError("only a dry run shows an order", "--show-order", "add --dry-run")
+    _check_backend(options)
+    _check_output(options)
+    for name in ("policy", "workdir", "receipt"):
+        if getattr(options, name) == "":
+            raise UsageError("is empty", f"--{name}", "name a path")
+
+
+def _check_backend(options: argparse.Namespace) -> None:
+    chosen = options.isolation_backend
+    if chosen is None:
+        return
+    from ..backends import IDS  # here: nobody else needs it before the launcher is started
+
+    if chosen not in IDS:
+        what = f"there is no backend `{short(chosen, 60)}`; this build has {', '.join(IDS)}"
+        raise UsageError(what, "--isolation-backend", "name one of these, or leave the option out")
+    if options.isolation == "none":
+        what = "names a backend, and --isolation none asks for no boundary: one half would have no effect"
+        raise UsageError(what, "--isolation-backend", "ask for --isolation process or auto, or leave the backend out")
+
+
+def _check_output(options: argparse.Namespace) -> None:
+    for name, what in (("json", "only a dry run is printed as JSON"), ("show_order", "only a dry run shows an order")):
+        if getattr(options, name) and not options.dry_run:
+            raise UsageError(what, f"--{name.replace('_', '-')}", "add --dry-run")
+    if options.json and options.show_order:
+        raise UsageError("an order is bytes, not JSON", "--show-order", "leave one of the two out")
     if options.show_order and options.isolation == "none":
         raise UsageError("without a boundary there is no order", "--show-order", "ask for --isolation process")
     if options.show_order and options.home != "real":
         remedy = "add --home real"
         raise UsageError("an order carried out by hand cannot have a private home", "--show-order", remedy)
-    for name in ("policy", "workdir", "receipt"):
-        if getattr(options, name) == "":
-            raise UsageError("is empty", f"--{name}", "name a path")
+
+
+def check_words(options: argparse.Namespace, words: list[str]) -> None:
+    """Refuse a program or argument that is not UTF-8 when a boundary is asked for: reports and receipts name it."""
+    for number, word in enumerate(words if options.isolation != "none" else ()):
+        try:
+            word.encode("utf-8")
+        except UnicodeEncodeError:
+            what = f"{'argument ' + str(number) if number else 'the program'} is not UTF-8"
+            raise UsageError(what, "--", "give it another name, or run it without a boundary") from None
 
 
 def variables(items: list[str]) -> dict[bytes, bytes | None]:

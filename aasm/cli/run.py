@@ -7,15 +7,17 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from ..errors import OK, REFUSED, AasmError
+from ..errors import OK, REFUSED, AasmError, RefusalError
 from ..governance.identity import check_id
+from ..model.requirements import ResourceLimits, option, stated_ceilings
 from . import complain, deliver, note, put, say
-from .options import check, parser, split, variables
+from .options import CEILINGS, check, check_words, parser, split, variables
 
 if TYPE_CHECKING:
     import argparse
 
     from ..devtools import Adapter, Command
+    from ..model.report import IsolationReport
     from ..model.request import Request
     from ..run import Result
 
@@ -25,28 +27,32 @@ def main(target: Adapter, args: list[str], imports_cwd: bool) -> int:
     before, words = split(args)
     options = parser().parse_args(before)
     check(options)
+    check_words(options, words)
     for name in ("agent_id", "team_id"):
         if getattr(options, name) is not None:
             check_id(getattr(options, name), f"--{name.replace('_', '-')}")
-    request = _request(options, target.command(tuple(words)), imports_cwd)
+    request = _request(options, target.id, target.command(tuple(words)), imports_cwd)
     return _preview(options, request) if options.dry_run else _launch(options, request)
 
 
-def _request(options: argparse.Namespace, command: Command, imports_cwd: bool) -> Request:
+def _request(options: argparse.Namespace, target: str, command: Command, imports_cwd: bool) -> Request:
     from ..model.request import Request
 
     return Request(
         program=command.argv,
+        target=target,
         isolation=options.isolation,
+        backend=options.isolation_backend,
         policy=options.policy,
         read=tuple(options.read),
         write=tuple(options.write),
         system=options.system,
         env=variables(options.env),
         adapter_env={os.fsencode(name): os.fsencode(value) for name, value in command.environment.items()},
+        settings=command.settings,
         real_home=options.home == "real",
         workdir=options.workdir,
-        wall_clock_seconds=options.max_wall_clock_seconds,
+        ceilings=ResourceLimits(**{name: getattr(options, name) for name in CEILINGS}),
         agent_id=options.agent_id,
         team_id=options.team_id,
         receipt=options.receipt,
@@ -55,7 +61,7 @@ def _request(options: argparse.Namespace, command: Command, imports_cwd: bool) -
 
 
 def _launch(options: argparse.Namespace, request: Request) -> int:
-    _warn(options)
+    _warn(options, request)
     try:
         result = _launched(options, request)
     except AasmError as problem:
@@ -73,31 +79,47 @@ def _launched(options: argparse.Namespace, request: Request) -> Result:
     except AasmError as problem:
         from .. import run
 
-        run.refuse(request, _voice(options), problem)
+        run.refuse(request, Voice(options.report), problem)
         raise
     from .. import run
 
-    return run.launch(request, begun, _voice(options), lambda event: None)
+    return run.launch(request, begun, Voice(options.report), lambda event: None)
 
 
-def _warn(options: argparse.Namespace) -> None:
+def _warn(options: argparse.Namespace, request: Request) -> None:
     if options.no_proxy:
         complain("--no-proxy: this release mediates no traffic, with or without it", "warning")
-    if options.isolation == "none" and options.max_wall_clock_seconds is not None:
-        complain("--max-wall-clock-seconds is not enforced without a boundary", "warning")
+    ceilings = [option(name) for name in stated_ceilings(request.ceilings)]
+    if request.isolation == "none" and ceilings:
+        complain(f"without a boundary no ceiling is enforced: {', '.join(ceilings)}", "warning")
 
 
-class _voice:  # noqa: N801 - used as a function
-    """Says what a launch has to say, on standard error; `--report never` silences the notes alone."""
+class Voice:
+    """Says what a launch has to say, on standard error; `--report` decides about all but warnings and errors."""
 
-    def __init__(self, options: argparse.Namespace) -> None:
-        self._notes = options.report != "never"
+    def __init__(self, report: str) -> None:
+        self.report = report
+        self.in_keys = report == "always" or (report == "auto" and not os.isatty(2))
 
-    def __call__(self, kind: str, text: str) -> None:
+    def say(self, kind: str, text: str) -> None:
+        """Say one text; `kind` is note, warning or error."""
         if kind != "note":
             complain(text, kind)
-        elif self._notes:
+        elif self.report != "never":
             note(text)
+
+    def show(self, report: IsolationReport) -> None:
+        """Show the report of one stage: its keys, or a line for a person. That of a refusal only when asked for."""
+        if self.report == "never" or (report.refusal is not None and self.report != "always"):
+            return
+        if self.in_keys:
+            from .machine import block
+
+            note(block(report))
+        else:
+            from .human import summary
+
+            note(summary(report))
 
 
 def _refused(problem: AasmError) -> Result:
@@ -131,12 +153,18 @@ def _preview(options: argparse.Namespace, request: Request) -> int:
     except AasmError as problem:
         if problem.exit_code != REFUSED or options.show_order:
             raise
-        complain(str(problem), "warning")
-        complain("a live run with these options would refuse", "warning")
-        say(preview.refused(identity, str(problem)))
+        _would_refuse(str(problem))
+        say(preview.refused(identity, str(problem), options.json))
         return OK
     if options.show_order:
         put(preview.order(found))
-    else:
-        say(preview.render(found))
+        return OK
+    if found.run.refusal is not None:
+        _would_refuse(str(RefusalError(found.run.refusal.text)))
+    say(preview.as_json(found) if options.json else preview.render(found))
     return OK
+
+
+def _would_refuse(text: str) -> None:
+    complain(text, "warning")
+    complain("a live run with these options would refuse", "warning")

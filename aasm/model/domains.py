@@ -8,9 +8,12 @@ Nothing here looks at a host. A report is a value that a backend builds from hos
 from __future__ import annotations
 
 from enum import Enum
-from typing import Iterable, NamedTuple
+from typing import TYPE_CHECKING, Iterable, NamedTuple
 
 from ..errors import InternalError
+
+if TYPE_CHECKING:
+    from .requirements import Requirement
 
 
 class CapabilityDomain(Enum):
@@ -128,6 +131,7 @@ class CapabilityReport(NamedTuple):
     reason: str  # of missing support
     prerequisites: tuple[Prerequisite, ...]
     maturity: Maturity
+    mechanism: str  # the backend's own words about what would hold it; opaque to everybody else
 
 
 def report(
@@ -140,11 +144,29 @@ def report(
     limitations: tuple[str, ...] = (),
     prerequisites: tuple[Prerequisite, ...] = (),
     maturity: Maturity = Maturity.EXPERIMENTAL,
+    mechanism: str = "",
 ) -> CapabilityReport:
-    """Return a report of a supported capability: partial when it states limitations, else full."""
+    """Return a report of a supported capability: partial when it states limitations, else full.
+
+    What an author forgets to state is taken for the weakest: coverage unmeasured, not validated. InternalError for a
+    `planned` control: what is not built has no support to report.
+    """
+    if maturity is Maturity.PLANNED:
+        raise InternalError(f"a control that is only planned is unsupported ({domain.value})")
     support = Support.PARTIAL if limitations else Support.FULL
     return CapabilityReport(
-        domain, mediation, timing, synchrony, failure, descendants, support, limitations, "", prerequisites, maturity
+        domain,
+        mediation,
+        timing,
+        synchrony,
+        failure,
+        descendants,
+        support,
+        limitations,
+        "",
+        prerequisites,
+        maturity,
+        mechanism,
     )
 
 
@@ -164,6 +186,7 @@ def unsupported(domain: CapabilityDomain, reason: str) -> CapabilityReport:
         reason,
         (),
         Maturity.PLANNED,
+        "",
     )
 
 
@@ -188,8 +211,10 @@ def can_observe(item: CapabilityReport) -> bool:
 
 
 def unsatisfied(item: CapabilityReport) -> Prerequisite | None:
-    """Return the first prerequisite that is not known to hold, or None."""
-    for prerequisite in item.prerequisites:
+    """Return the first prerequisite that is not known to hold, or None. The last one is the control's validation."""
+    validated = PrerequisiteStatus.SATISFIED if item.maturity is Maturity.VALIDATED else PrerequisiteStatus.UNSATISFIED
+    validation = Prerequisite("validation of the control", validated, f"it is {item.maturity.value}")
+    for prerequisite in (*item.prerequisites, validation):
         if prerequisite.status is not PrerequisiteStatus.SATISFIED:
             return prerequisite
     return None
@@ -212,10 +237,16 @@ class BackendCapabilities(NamedTuple):
     boundary: PlatformBoundary
     unavailable: str  # the reason; empty when the backend is available
     reports: tuple[CapabilityReport, ...]
+    narrowed: tuple[tuple[Requirement, CapabilityReport], ...] = ()  # what holds for one concrete requirement
 
     def report_for(self, domain: CapabilityDomain) -> CapabilityReport | None:
         """Return the report about `domain`; None means silence, which is never support."""
         return next((item for item in self.reports if item.domain is domain), None)
+
+    def report_on(self, requirement: Requirement) -> CapabilityReport | None:
+        """Return the report about one concrete requirement: what it was narrowed to, else that of its domain."""
+        made = (item for stated, item in self.narrowed if stated == requirement)
+        return next(made, self.report_for(requirement.domain))
 
 
 def capabilities(

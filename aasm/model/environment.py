@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Iterable, Mapping, NamedTuple, Sequence, Tuple
 
 from ..errors import UsageError
+from .ambient import looks_like_authority, supervisors_own
 from .requirements import CredentialPosture
 
 # Harmless names that travel by themselves; a name that ends in * is a prefix.
@@ -14,16 +15,6 @@ INHERITED = (
     "PATH", "LANG", "LANGUAGE", "LC_*", "TERM", "COLORTERM", "NO_COLOR", "COLUMNS", "LINES", "TZ", "USER", "LOGNAME",
     "SHELL",
 )  # fmt: skip
-
-# Shape of inherited authority, by name only. A lower bound, not a detector.
-SECRET_FRAGMENTS = ("TOKEN", "KEY", "SECRET", "PASSWORD", "PASS", "CRED", "AUTH")
-CONNECTION_SUFFIXES = ("_URL", "_URI", "_DSN")
-AUTHORITY_NAMES = (
-    "SSH_AUTH_SOCK", "SSH_AGENT_PID", "GPG_AGENT_INFO", "GNUPGHOME", "DBUS_SESSION_BUS_ADDRESS", "DOCKER_HOST",
-    "CONTAINER_HOST", "PODMAN_HOST", "KUBECONFIG", "BOTO_CONFIG", "CLOUDSDK_CONFIG",
-)  # fmt: skip
-# The supervisor's own authority never reaches the program, not even when it is named.
-SUPERVISOR_PREFIXES = ("AA_", "AASM_", "AGENT_ASSEMBLY_")
 
 
 class Entry(NamedTuple):
@@ -58,6 +49,7 @@ def replaced(
     """Return the environment of a confined program: nothing but the layers, later ones win.
 
     `delegated` holds what the operator named, with a value, or None to pass the inherited one; it wins over all.
+    The supervisor's own authority is not passed on, not even when it is named there.
     `above` are the layers between the inherited names and that: the private directory, an adapter's own.
     """
     layers: dict[bytes, Entry] = {}
@@ -67,6 +59,8 @@ def replaced(
     for origin, values in above:
         layers.update({name: Entry(name, value, origin) for name, value in values.items()})
     for name, given in delegated.items():
+        if supervisors_own(name):
+            continue
         value = inherited.get(name, b"") if given is None else given
         if given is not None or name in inherited:
             layers[name] = Entry(name, value, "--env")
@@ -90,29 +84,14 @@ def untouched(
     return Environment(_sorted(layers.values()), CredentialPosture(delegated=passed, ambient_unremoved=ambient))
 
 
-def looks_like_authority(name: bytes) -> bool:
-    """Say whether a variable of this name usually carries authority."""
-    text = _text(name).upper()
-    return (
-        text in AUTHORITY_NAMES
-        or text.endswith(CONNECTION_SUFFIXES)
-        or any(fragment in text for fragment in SECRET_FRAGMENTS)
-    )
-
-
 def parse_option(text: str) -> tuple[str, str | None]:
     """Split `NAME` or `NAME=VALUE`; UsageError for an empty name, or one that belongs to the supervisor."""
     name, sign, value = text.partition("=")
     if not name or "\0" in text:
         raise UsageError("expected NAME or NAME=VALUE", "--env", "give the name of a variable")
-    if _supervisors_own(name):
+    if supervisors_own(name.encode("utf-8", "replace")):
         raise UsageError(f"{name} is authority of the supervisor and never passed on", "--env", "leave it out")
     return name, value if sign else None
-
-
-def _supervisors_own(name: str) -> bool:
-    upper = name.upper()
-    return upper.startswith(SUPERVISOR_PREFIXES) and any(fragment in upper for fragment in SECRET_FRAGMENTS)
 
 
 def _travels(name: bytes) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Iterable, NamedTuple
 
-from .domains import CapabilityDomain
+from .domains import CapabilityDomain, CapabilityReport, Maturity, Mediation, Support, can_prevent
 
 
 class ClaimTerm(Enum):
@@ -40,6 +40,17 @@ CLAIM_RANK = {
     ClaimTerm.PLANNED: 0,
     ClaimTerm.UNSUPPORTED: 0,
 }
+
+
+def claim_ceiling(item: CapabilityReport) -> ClaimTerm:
+    """Return the most that may ever be claimed on the ground of a capability, before any evidence is asked for."""
+    if item.support is Support.UNSUPPORTED:
+        return ClaimTerm.UNSUPPORTED
+    if item.maturity is not Maturity.VALIDATED:
+        return ClaimTerm(item.maturity.value)
+    if can_prevent(item):
+        return ClaimTerm.DENIED_BEFORE_EXECUTION
+    return ClaimTerm.UNMEASURED if item.mediation is Mediation.NONE else ClaimTerm.OBSERVED
 
 
 def asserts_coverage(term: ClaimTerm) -> bool:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The aasm authors
 # SPDX-License-Identifier: Apache-2.0
-"""What negotiation decides: a plan, or a refusal that lists everything unmet. Both are values."""
+"""What negotiation and selection decide: a plan, or a refusal that lists everything unmet. All of them are values."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ class Shortfall(NamedTuple):
     domain: CapabilityDomain | None  # None only when the backend as a whole is unavailable
     reason: RefusalReason
     detail: str
+    stated_by: str = ""  # the policy node or option that asked
 
 
 class OutcomeKind(Enum):
@@ -53,13 +54,17 @@ OUTCOME_CEILING = {
 
 
 class Outcome(NamedTuple):
-    """The result of negotiating one requirement. A degraded one carries both levels: asked and achieved."""
+    """The result of negotiating one requirement. A degraded one carries both levels: asked and achieved.
+
+    `timing` and `descendants` are what is achieved; `none` and `unmeasured` when that is nothing.
+    """
 
     requirement: Requirement
     kind: OutcomeKind
     timing: DecisionTiming
     descendants: DescendantCoverage
     shortfall: Shortfall | None  # of degraded and unmet outcomes
+    lowering: str  # the backend's own words about what it will do; of shortfalls too
 
 
 class LaunchPosture(Enum):
@@ -77,11 +82,14 @@ class EnforcementPlan(NamedTuple):
     floor: tuple[str, ...] = ()  # what the backend refuses by itself; policy never asked for it
 
     @property
+    def shortfalls(self) -> tuple[Shortfall, ...]:
+        """Return what is not met, by permission of the requirements themselves."""
+        return tuple(outcome.shortfall for outcome in self.outcomes if outcome.shortfall)
+
+    @property
     def posture(self) -> LaunchPosture:
         """Return `ready` only when every requirement is met."""
-        met = (OutcomeKind.ENFORCED, OutcomeKind.OBSERVED)
-        short = any(outcome.kind not in met for outcome in self.outcomes)
-        return LaunchPosture.DEGRADED if short else LaunchPosture.READY
+        return LaunchPosture.DEGRADED if self.shortfalls else LaunchPosture.READY
 
 
 class RefusalKind(Enum):
@@ -91,9 +99,8 @@ class RefusalKind(Enum):
     NO_REQUIREMENTS_LOWERED = "no_requirements_lowered"
     SELECTION = "selection"
     NEGOTIATION = "negotiation"
-    GRANT = "grant"
-    REGISTRATION = "registration"
-    SETUP = "setup"
+    EVIDENCE_MINIMUM = "evidence_minimum"
+    PATHS = "paths"
 
 
 class Refusal(NamedTuple):
@@ -102,3 +109,38 @@ class Refusal(NamedTuple):
     kind: RefusalKind
     text: str
     shortfalls: tuple[Shortfall, ...] = ()
+
+
+# --- selection ---------------------------------------------------------------------------------
+
+
+class SelectionMode(Enum):
+    """Who chose the backend: the operator by name, the walk over the candidates, or nobody in particular."""
+
+    EXPLICIT = "explicit"
+    AUTOMATIC = "automatic"
+    DEFAULT = "default"
+
+
+class CandidateVerdict(Enum):
+    """What became of one candidate."""
+
+    SELECTED = "selected"
+    REJECTED_UNAVAILABLE = "rejected_unavailable"
+    REJECTED_REQUIREMENTS_UNMET = "rejected_requirements_unmet"
+
+
+class Considered(NamedTuple):
+    """One candidate that was asked, and why it was turned down. One that was never asked is not listed."""
+
+    id: str
+    verdict: CandidateVerdict
+    detail: str = ""
+    unmet_domains: tuple[CapabilityDomain, ...] = ()
+
+
+class Selection(NamedTuple):
+    """How the backend was chosen, and every candidate that was asked, in order."""
+
+    mode: SelectionMode
+    considered: tuple[Considered, ...] = ()

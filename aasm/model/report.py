@@ -7,10 +7,12 @@ from __future__ import annotations
 from enum import Enum
 from typing import NamedTuple
 
+from .descriptors import DescriptorInventory
 from .domains import BackendCapabilities, CapabilityDomain
 from .evidence import ClaimTerm, EvidenceBasis
-from .plan import Refusal
-from .requirements import CredentialPosture, Identity
+from .grants import Grant
+from .plan import Refusal, Selection
+from .requirements import CredentialPosture, Identity, Requirement
 
 REPORT_SCHEMA = "aasm.isolation.report/1"
 
@@ -21,7 +23,24 @@ class RequestedControl(Enum):
     STATED = "stated"
     NOT_STATED = "not_stated"
     POLICY_CANNOT_EXPRESS = "policy_cannot_express"
-    NOT_DERIVED = "not_derived"
+    NOT_DERIVED = "not_derived"  # no policy was lowered at all, so nobody knows
+
+
+class ScopeGranularity(Enum):
+    """How finely the policy format can state a domain."""
+
+    ENUMERATED = "enumerated"
+    WHOLE_DOMAIN_ONLY = "whole_domain_only"
+
+
+class Coverage(NamedTuple):
+    """What the policy says about one domain, and what it cannot say."""
+
+    domain: CapabilityDomain
+    requested: RequestedControl
+    detail: str
+    granularity: ScopeGranularity | None = None  # of a stated domain that a policy node states
+    gaps: tuple[str, ...] = ()  # what the policy format cannot express about a stated domain
 
 
 class ControlState(Enum):
@@ -86,15 +105,20 @@ class IsolationReport(NamedTuple):
     target_program: str
     target_arg_count: int
     backend: BackendCapabilities | None
-    selection_mode: str
+    selection: Selection
     refusal: Refusal | None
+    requirements: tuple[Requirement, ...]  # the requested capability set
     domains: tuple[DomainLine, ...]
     credentials: CredentialPosture
+    descriptors: DescriptorInventory | None
+    grants: tuple[Grant, ...]
+    limits: tuple[str, ...]  # what is not held within the domains that are required
     floor: tuple[str, ...]
     unmapped: tuple[str, ...]
-    requirement_count: int
 
     @property
     def least_authority(self) -> bool:
-        """Say whether no inherited authority was left to the program."""
-        return self.posture is ReportedPosture.READY and not self.credentials.ambient_unremoved
+        """Say whether there is a boundary and nothing inherited was left to the program: no name, no descriptor."""
+        bounded = self.posture in (ReportedPosture.READY, ReportedPosture.DEGRADED)
+        clean = self.descriptors is not None and self.descriptors.asserts_clean_boundary
+        return bounded and clean and not self.credentials.ambient_unremoved

@@ -6,21 +6,26 @@ from __future__ import annotations
 
 from typing import Mapping, NamedTuple
 
+from .requirements import ResourceLimits
+
 
 class Request(NamedTuple):
     """One command line, understood."""
 
     program: tuple[str, ...]
+    target: str  # the id under which the command line names what is run
     isolation: str
+    backend: str | None  # the pin
     policy: str | None
     read: tuple[str, ...]
     write: tuple[str, ...]
     system: bool
     env: Mapping[bytes, bytes | None]
     adapter_env: Mapping[bytes, bytes]  # what the target's adapter sets
+    settings: str  # managed settings that the adapter generates; "" when there are none
     real_home: bool
     workdir: str | None
-    wall_clock_seconds: int | None
+    ceilings: ResourceLimits
     agent_id: str | None
     team_id: str | None
     receipt: str | None

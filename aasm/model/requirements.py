@@ -46,6 +46,19 @@ class ResourceLimits(NamedTuple):
     max_open_files: int | None = None
 
 
+UNLIMITED = ResourceLimits()
+
+
+def option(ceiling: str) -> str:
+    """Return the command-line option that states a ceiling, by the ceiling's name."""
+    return "--" + ceiling.replace("_", "-")
+
+
+def stated_ceilings(limits: ResourceLimits) -> dict[str, int]:
+    """Return the ceilings that are stated, by their names."""
+    return {name: value for name, value in limits._asdict().items() if value is not None}
+
+
 class Scope(NamedTuple):
     """How much of a domain is meant. Exactly one of the three holds; build it with the functions below."""
 
@@ -142,6 +155,6 @@ class RuntimeRequirements(NamedTuple):
     """Properties that a run may demand of any backend, named by property and never by backend."""
 
     confinement: tuple[Requirement, ...]
-    evidence: Mapping[CapabilityDomain, EvidenceMinimum]
+    evidence: Mapping[CapabilityDomain, EvidenceMinimum] = {}
     boundaries: tuple[PlatformBoundary, ...] = ()
     egress_address: str | None = None  # the one address a mediated run may reach; no mediator exists yet

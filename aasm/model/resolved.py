@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .domains import CapabilityDomain
+from .descriptors import DescriptorInventory
 from .environment import Environment
 from .evidence import EvidenceRecord
 from .grants import Grant
-from .plan import EnforcementPlan
-from .report import RequestedControl
-from .requirements import ExecutionSpec, Identity, Lease
+from .plan import EnforcementPlan, Refusal, Selection
+from .report import Coverage
+from .requirements import ExecutionSpec, Identity, Lease, ResourceLimits
+from .sections import Sections
 
 
 class Place(NamedTuple):
@@ -24,14 +25,6 @@ class Place(NamedTuple):
     path: str
     device: int
     inode: int
-
-
-class Coverage(NamedTuple):
-    """What the policy says about one domain, and what it cannot say."""
-
-    domain: CapabilityDomain
-    requested: RequestedControl
-    detail: str
 
 
 class ResolvedPolicy(NamedTuple):
@@ -45,7 +38,10 @@ class ResolvedPolicy(NamedTuple):
 
 
 class ResolvedRun(NamedTuple):
-    """What one launch is. `plan` is None exactly when no boundary was asked for."""
+    """What one launch is. `plan` is None when no boundary was asked for, and when the launch is refused.
+
+    A run with a `refusal` can be shown and never be launched; what could not be resolved is empty in it.
+    """
 
     identity: Identity
     isolation: str
@@ -53,14 +49,17 @@ class ResolvedRun(NamedTuple):
     coverage: tuple[Coverage, ...]
     spec: ExecutionSpec
     plan: EnforcementPlan | None
-    selection_mode: str
+    selection: Selection
+    refusal: Refusal | None
     grants: tuple[Grant, ...]
     working_dir: Place
     argv: tuple[bytes, ...]
     candidates: tuple[bytes, ...]  # the paths that exec tries, in order
     environment: Environment
-    wall_clock_seconds: int | None
+    ceilings: ResourceLimits  # all unset without a boundary
     canary_path: str
+    descriptors: DescriptorInventory
+    sections: Sections
     leases: tuple[Lease, ...] = ()
 
 

@@ -49,10 +49,6 @@ class Loaded(NamedTuple):
     detail: str
     error: Optional[PolicyError]
 
-    @property
-    def launches(self) -> bool:
-        return self.error is None
-
 
 def locate(option: Optional[str], environ: Mapping[str, str], home: str, etc: str = "/etc") -> Located:
     """Return the place that decides: `option` alone when given, then $AA_POLICY (when not empty), then the files.
@@ -63,12 +59,16 @@ def locate(option: Optional[str], environ: Mapping[str, str], home: str, etc: st
         return Located(option, OPTION)
     if environ.get(VARIABLE):
         return Located(environ[VARIABLE], f"${VARIABLE}")
-    folders = ([os.path.join(home, ".aasm")] if home else []) + [os.path.join(etc, "aasm")]
-    places = tuple(os.path.join(folder, name) for folder in folders for name in _NAMES)
+    places = tuple(os.path.join(folder, name) for folder in folders(home, etc) for name in _NAMES)
     for number, place in enumerate(places, 1):
         if _holds_something(place):
             return Located(place, "found", places[:number])
     return Located(None, "", places)
+
+
+def folders(home: str, etc: str = "/etc") -> Tuple[str, ...]:
+    """Return the folders in which a policy is looked for, in this order; `home` is empty when none is known."""
+    return ((os.path.join(home, ".aasm"),) if home else ()) + (os.path.join(etc, "aasm"),)
 
 
 def _holds_something(place: str) -> bool:

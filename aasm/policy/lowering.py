@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The aasm authors
 # SPDX-License-Identifier: Apache-2.0
-"""Lowering: from what a policy states to requirements that any backend can be asked about. Pure.
+"""Lowering: from a policy and ceilings to requirements that any backend can be asked about. Pure.
 
 A whole-domain denial by capability outranks the list of paths or hosts for the same domain. What a policy cannot
 express is said domain by domain; it is never "no restriction needed".
@@ -11,9 +11,20 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..model.domains import DOMAINS, CapabilityDomain as Domain
-from ..model.report import RequestedControl
-from ..model.requirements import WHOLE, Requirement, Scope, permit_only
-from ..model.resolved import Coverage
+from ..model.report import Coverage, RequestedControl, ScopeGranularity
+from ..model.requirements import (
+    UNLIMITED,
+    WHOLE,
+    Requirement,
+    RequirementIntent as Intent,
+    RequirementPosture as Posture,
+    ResourceLimits,
+    Scope,
+    ceilings,
+    option,
+    permit_only,
+    stated_ceilings,
+)
 from .document import Policy
 
 # The node that states a domain; a domain that is not listed here has none.
@@ -23,6 +34,26 @@ NODES = {
     Domain.NETWORK_EGRESS: "network.allowlist",
     Domain.SYSCALL: "syscalls.allow",
     Domain.PROCESS_CREATION: "capabilities",
+}
+
+# What the policy format cannot say about a domain that it can state.
+GAPS = {
+    Domain.FILESYSTEM_READ: ("executing cannot be stated apart from reading", "metadata cannot be stated at all"),
+    Domain.FILESYSTEM_WRITE: ("creating, renaming, writing and deleting cannot be stated apart from each other",),
+    Domain.NETWORK_EGRESS: ("ports and protocols cannot be stated", "listening cannot be stated"),
+    Domain.SYSCALL: ("only fifteen calls can be named", "arguments cannot be stated"),
+    Domain.PROCESS_CREATION: ("single programs cannot be named",),
+}
+WHOLE_DOMAIN_ONLY = (Domain.PROCESS_CREATION,)
+
+# What each ceiling asks for. What ends a run after the fact, or only counts, can be asked for as observation alone.
+CEILINGS = {
+    "max_memory_bytes": (Intent.PREVENT_BEFORE_EFFECT, Posture.REQUIRED),
+    "max_pids": (Intent.PREVENT_BEFORE_EFFECT, Posture.REQUIRED),
+    "max_open_files": (Intent.PREVENT_BEFORE_EFFECT, Posture.REQUIRED),
+    "max_file_size_bytes": (Intent.PREVENT_BEFORE_EFFECT, Posture.REQUIRED),
+    "max_cpu_seconds": (Intent.OBSERVE, Posture.OPTIONAL),
+    "max_wall_clock_seconds": (Intent.OBSERVE, Posture.OPTIONAL),
 }
 
 # The capabilities that must not be denied for a domain to stay open.
@@ -37,18 +68,24 @@ _ONLY_BY_DENIAL = ("agent_spawn",)
 
 
 class Lowered(NamedTuple):
-    """What a policy asks for, and for every one of the ten domains what it says about it."""
+    """What a run asks for, and for every one of the ten domains what is said about it."""
 
     requirements: tuple[Requirement, ...]
     coverage: tuple[Coverage, ...]
     denied: frozenset[Domain]  # whole domains denied by capability, which nothing may open again
 
 
-def lower(policy: Policy, paths: dict[Domain, tuple[str, ...]], egress: str | None = None) -> Lowered:
-    """Return the requirements of a policy; `paths` holds its expanded lists of paths by domain.
+def lower(
+    policy: Policy,
+    paths: dict[Domain, tuple[str, ...]],
+    limits: ResourceLimits = UNLIMITED,
+    egress: str | None = None,
+) -> Lowered:
+    """Return the requirements of a policy, then one for each ceiling, since each has its own verdict.
 
-    `egress` is the one address of a mediator: the program may then reach that and nothing else, whatever hosts the
-    policy lists, since those are the mediator's to judge. A denied network stays denied.
+    `paths` holds the policy's expanded lists of paths by domain. `egress` is the one address of a mediator: the program
+    may then reach that and nothing else, whatever hosts the policy lists, since those are the mediator's to judge. A
+    denied network stays denied.
     """
     denied = frozenset(domain for domain in CAPABILITIES if _denied(policy, domain))
     requirements = []
@@ -59,8 +96,21 @@ def lower(policy: Policy, paths: dict[Domain, tuple[str, ...]], egress: str | No
         if scope is not None:
             stated_by = "capabilities" if domain in denied else NODES[domain]
             requirements.append(Requirement(domain, scope, stated_by=stated_by))
-    made = tuple(requirements)
+    made = (*requirements, *map(_ceiling, stated_ceilings(limits).items()))
     return Lowered(made, tuple(_coverage(domain, made) for domain in DOMAINS), denied)
+
+
+def _ceiling(stated: tuple[str, int]) -> Requirement:
+    name, value = stated
+    intent, posture = CEILINGS[name]
+    scope = ceilings(ResourceLimits(**{name: value}))
+    return Requirement(Domain.RESOURCE, scope, intent, posture, stated_by=option(name))
+
+
+def not_derived(reason: str) -> Lowered:
+    """Return what is known where no policy could be lowered: nothing is asked for, and nobody knows what would be."""
+    lines = tuple(Coverage(domain, RequestedControl.NOT_DERIVED, reason) for domain in DOMAINS)
+    return Lowered((), lines, frozenset())
 
 
 def _denied(policy: Policy, domain: Domain) -> bool:
@@ -87,17 +137,37 @@ def _scope(policy: Policy, domain: Domain, paths: dict[Domain, tuple[str, ...]])
 
 
 def _coverage(domain: Domain, requirements: tuple[Requirement, ...]) -> Coverage:
-    if domain not in NODES:
+    stated = [item for item in requirements if item.domain is domain]
+    if not stated and domain in NODES:
+        return Coverage(domain, RequestedControl.NOT_STATED, f"{NODES[domain]} is absent, and so restricts nothing")
+    if not stated:
         return Coverage(domain, RequestedControl.POLICY_CANNOT_EXPRESS, "no policy node states this domain")
-    stated = next((item for item in requirements if item.domain is domain), None)
-    if stated is None:
-        return Coverage(domain, RequestedControl.NOT_STATED, f"{NODES[domain]} is absent")
-    return Coverage(domain, RequestedControl.STATED, describe(stated))
+    detail = "; ".join(describe(item) for item in stated)
+    return Coverage(domain, RequestedControl.STATED, detail, _granularity(domain), GAPS.get(domain, ()))
+
+
+def _granularity(domain: Domain) -> ScopeGranularity | None:
+    if domain not in NODES:
+        return None
+    return ScopeGranularity.WHOLE_DOMAIN_ONLY if domain in WHOLE_DOMAIN_ONLY else ScopeGranularity.ENUMERATED
 
 
 def describe(item: Requirement) -> str:
-    """Return a requirement as one line of a report; selectors are counted, not shown."""
-    scope = "whole" if item.scope.whole else f"selectors[{len(item.scope.selectors)}]"
+    """Return a requirement as one line of a report."""
     return (
-        f"intent={item.intent.value}, posture={item.posture.value}, descendants={item.descendants.value}, scope={scope}"
+        f"intent={item.intent.value}, posture={item.posture.value}, descendants={item.descendants.value}, "
+        f"scope={_described(item.scope)}"
     )
+
+
+SHOWN = 6  # selectors of one requirement; ${system} alone stands for dozens
+
+
+def _described(scope: Scope) -> str:
+    if scope.limits is not None:
+        return "limits: " + ", ".join(f"{name}={value}" for name, value in stated_ceilings(scope.limits).items())
+    if scope.whole:
+        return "whole"
+    more = len(scope.selectors) - SHOWN
+    names = ", ".join(scope.selectors[:SHOWN]) + (f" and {more} more" if more > 0 else "")
+    return f"selectors[{len(scope.selectors)}]: {names}"

@@ -181,8 +181,8 @@ def _backend(facts: ReceiptFacts) -> Json | None:
     if backend is None:
         return None
     considered = [
-        {"id": item.id, "verdict": item.verdict, "unmet_domains": [domain.value for domain in item.unmet_domains]}
-        for item in facts.considered
+        {"id": item.id, "verdict": item.verdict.value, "unmet_domains": [domain.value for domain in item.unmet_domains]}
+        for item in facts.report.selection.considered
     ]
     return {
         "id": backend.provenance.id,
@@ -191,7 +191,7 @@ def _backend(facts: ReceiptFacts) -> Json | None:
         "provenance_license": free_text(backend.provenance.license),
         "provenance_modified": backend.provenance.modified,
         "platform_boundary": backend.boundary.value,
-        "selection_mode": facts.report.selection_mode,
+        "selection_mode": facts.report.selection.mode.value,
         "considered": considered,
     }
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 from enum import Enum
 from typing import Iterable, NamedTuple
 
-from ..model.domains import CapabilityDomain
 from ..model.evidence import EnforcementEvidence
 from ..model.record import Ending, RunRecord
 from ..model.report import IsolationReport, UnmeasuredReason
@@ -64,8 +63,6 @@ class Termination(Enum):
 
 
 RESOLUTIONS = ("enforced", "permissive", "unconfigured", "load_failed")
-SELECTION_MODES = ("explicit", "automatic", "default")
-VERDICTS = ("selected", "rejected_unavailable", "rejected_requirements_unmet")
 INHERITANCE_MODES = ("none", "same", "narrower", "independently_approved")
 NOT_TRANSACTIONAL = (
     "network_side_effects",
@@ -106,14 +103,6 @@ class PolicyFacts(NamedTuple):
     digest: str | None
     source: str
     resolution: str  # one of RESOLUTIONS
-
-
-class Considered(NamedTuple):
-    """One backend that selection looked at."""
-
-    id: str
-    verdict: str  # one of VERDICTS
-    unmet_domains: tuple[CapabilityDomain, ...] = ()
 
 
 class Canary(NamedTuple):
@@ -169,7 +158,6 @@ class ReceiptFacts(NamedTuple):
     spec: ExecutionSpec
     report: IsolationReport
     evidence: EnforcementEvidence
-    considered: tuple[Considered, ...]
     host: tuple[HostFact, ...]
     sealed: bool  # the launcher reported a sealed boundary
     canaries: tuple[Canary, ...]

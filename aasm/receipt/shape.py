@@ -11,7 +11,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any, Callable, Mapping, NamedTuple
 
-from ..model import domains as _domains, evidence as _evidence, report as _report
+from ..model import domains as _domains, evidence as _evidence, plan as _plan, report as _report
 from . import facts
 
 LIMIT = 100  # of defects and of notes: a hostile receipt could have a million
@@ -185,7 +185,7 @@ _SPEC = {
     "optional_count": _count,
     "degrade_if_unavailable_count": _count,
 }
-_CONSIDERED = {"id": _name, "verdict": _term(*facts.VERDICTS), "unmet_domains": _each(_domain)}
+_CONSIDERED = {"id": _name, "verdict": _member(_plan.CandidateVerdict), "unmet_domains": _each(_domain)}
 _BACKEND = {
     "id": _name,
     "version": _text,
@@ -193,7 +193,7 @@ _BACKEND = {
     "provenance_license": _text,
     "provenance_modified": _flag,
     "platform_boundary": _member(_domains.PlatformBoundary),
-    "selection_mode": _term(*facts.SELECTION_MODES),
+    "selection_mode": _member(_plan.SelectionMode),
     "considered": _each(_record(_CONSIDERED)),
 }
 _BASIS: dict[str, dict[str, Check]] = {

@@ -46,8 +46,18 @@ def reserve(state: str, run_id: str) -> Reservation:
     return _hold(directory, f"-{run_id}{SUFFIX}", True)
 
 
+def check_file(path: str) -> None:
+    """Raise what `reserve_file` would raise for what is at `path`, and change nothing."""
+    os.close(_free_place(path).descriptor)
+
+
 def reserve_file(path: str) -> Reservation:
     """Hold exactly `path`, whose directory must be there and which must not; UsageError or HostError otherwise."""
+    return _hold(_free_place(path), os.path.basename(path), False)
+
+
+def _free_place(path: str) -> Directory:
+    """Return the open directory in which nothing of the name of `path` exists."""
     folder, name = os.path.split(path)
     if name in ("", ".", ".."):
         raise UsageError("names no file", path, "give --receipt the name of a file that does not exist yet")
@@ -65,7 +75,7 @@ def reserve_file(path: str) -> Reservation:
     except UsageError:
         os.close(descriptor)
         raise
-    return _hold(Directory(descriptor, folder or "."), name, False)
+    return Directory(descriptor, folder or ".")
 
 
 def write(reservation: Reservation, data: bytes, recorded_at: int) -> str:

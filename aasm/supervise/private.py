@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 
@@ -18,6 +19,19 @@ def parent(environ_tmpdir: str | None) -> str:
     return os.path.realpath(chosen)
 
 
+def foresee(directory: str) -> None:
+    """Raise the HostError that `create` would raise for what is there now, and change nothing."""
+    if not os.path.isdir(directory):
+        raise _impossible("there is no such directory", directory)
+    if not os.access(directory, os.W_OK | os.X_OK, effective_ids=True):
+        raise _impossible(os.strerror(errno.EACCES), directory)
+
+
+def _impossible(why: str, directory: str) -> HostError:
+    remedy = "point TMPDIR at a directory with room that you can write"
+    return HostError(f"no private directory can be made: {why}", directory, remedy)
+
+
 def create(directory: str) -> str:
     """Create the private directory (0700) in `directory` and return its path. Raises HostError."""
     path = os.path.join(directory, f"aasm-{os.urandom(8).hex()}")
@@ -26,8 +40,7 @@ def create(directory: str) -> str:
         for name in (HOME, TEMPORARY, RUNTIME):
             os.mkdir(os.path.join(path, name), 0o700)
     except OSError as problem:
-        remedy = "point TMPDIR at a directory with room that you can write"
-        raise HostError(f"no private directory can be made: {system_text(problem)}", directory, remedy) from None
+        raise _impossible(system_text(problem), directory) from None
     return path
 
 

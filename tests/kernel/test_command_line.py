@@ -13,7 +13,7 @@ import pytest
 from support.launch import Lab
 from support.outcome import ONCE, Done, events, exec_options, launch, one_error
 
-from aasm.cli.options import parser
+from aasm.cli.options import ceiling, parser
 
 RUN = ("run", "exec")
 NUMBER = "expected a whole number from 1 to 9007199254740991, not "
@@ -33,15 +33,14 @@ WRONG: dict[str, tuple[Sequence[str], str]] = {
     "empty isolation": (["--isolation", ""], "argument --isolation: invalid choice: ''"),
     "home": (["--home", "/root"], "argument --home: invalid choice: '/root'"),
     "report": (["--report", "loud"], "argument --report: invalid choice: 'loud'"),
-    "ceiling of nothing": (["--max-wall-clock-seconds", "0"], NUMBER + "'0'"),
-    "negative ceiling": (["--max-wall-clock-seconds=-1"], NUMBER + "'-1'"),
-    "ceiling in words": (["--max-wall-clock-seconds", "ten"], NUMBER + "'ten'"),
-    "ceiling with a fraction": (["--max-wall-clock-seconds", "1.5"], NUMBER + "'1.5'"),
-    "ceiling with a blank": (["--max-wall-clock-seconds", " 1"], NUMBER + "' 1'"),
-    "ceiling with a line": (["--max-wall-clock-seconds", "1_0"], NUMBER + "'1_0'"),
-    "ceiling in other digits": (["--max-wall-clock-seconds", "\u0661"], NUMBER + "'\u0661'"),
-    "ceiling past every clock": (["--max-wall-clock-seconds", str(2**53)], NUMBER + f"'{2**53}'"),
-    "endless ceiling": (["--max-wall-clock-seconds", "9" * 5000], NUMBER + "'999"),
+    "unknown backend": (["--isolation-backend", "docker"], "there is no backend `docker`; this build has sandlock, "),
+    "empty backend": (["--isolation", "auto", "--isolation-backend", ""], "there is no backend ``; this build has"),
+    "endless backend": (["--isolation-backend", "b" * 5000], "there is no backend `bbb"),
+    "backend in capitals": (["--isolation", "auto", "--isolation-backend", "SANDLOCK"], "there is no backend `SAN"),
+    "backend without a boundary": (
+        ["--isolation-backend", "aasm-native"], "--isolation-backend: names a backend, and --isolation none asks"),
+    "JSON without a preview": (["--json"], "--json: only a dry run is printed as JSON; add --dry-run"),
+    "JSON of an order": (["--dry-run", "--json", "--show-order", "--isolation", "auto"], "an order is bytes, not JSON"),
     "descriptor of the program": (["--status-fd", "2"], DESCRIPTOR + "'2'"),
     "descriptor in words": (["--status-fd", "stdout"], DESCRIPTOR + "'stdout'"),
     "negative descriptor": (["--status-fd=-1"], DESCRIPTOR + "'-1'"),
@@ -62,15 +61,17 @@ WRONG: dict[str, tuple[Sequence[str], str]] = {
     "control characters": (["--isolation", "a\nerror: b\x1b[2J"], "error: b"),
     "no text": (["--isolation", "\udcff\udc80"], "invalid choice: "),
 }
+CEILINGS = [option for option in parser()._option_string_actions if option.startswith("--max-")]
+NO_CEILING = ("0", "-1", "ten", "1.5", "1e3", "1K", " 1", "1_0", "\u0661", "", str(2**53), "9" * 5000)
 OPTIONS = [
     option
     for action in parser()._actions
     for option in action.option_strings
-    if option.startswith("--") and option not in ("--help", "--no-proxy", "--write")
+    if option.startswith("--") and option not in ("--help", "--no-proxy", "--write", *CEILINGS)
 ]
 TWICE = {
-    "--isolation": "process", "--policy": "p", "--max-wall-clock-seconds": "3", "--workdir": ".", "--home": "real",
-    "--agent-id": "a", "--team-id": "t", "--receipt": "r", "--report": "never",
+    "--isolation": "process", "--policy": "p", "--workdir": ".", "--home": "real", "--isolation-backend": "sandlock",
+    "--agent-id": "a", "--team-id": "t", "--receipt": "r", "--report": "never", **dict.fromkeys(CEILINGS, "3"),
 }  # fmt: skip
 
 
@@ -89,6 +90,39 @@ def test_a_wrong_option_is_one_line_and_nothing_happens(lab: Lab, turn: int) -> 
     for name in list(WRONG)[turn::6]:
         options, words = WRONG[name]
         assert_usage_error(lab, lab.aasm(*RUN, *options, "--", "touch", "ran"), words)
+
+
+@ONCE
+def test_a_ceiling_that_is_no_number_is_one_line_and_nothing_happens(lab: Lab) -> None:
+    assert len(CEILINGS) == 6
+    for number, value in enumerate(NO_CEILING):
+        option = CEILINGS[number % 6]
+        done = lab.aasm(*RUN, f"{option}={value}", "--", "touch", "ran")
+        assert_usage_error(lab, done, f"argument {option}: {NUMBER}'{value[:100]}")
+
+
+def test_every_ceiling_has_the_same_check() -> None:
+    checks = {parser()._option_string_actions[option].type for option in CEILINGS}
+    assert checks == {ceiling}
+
+
+NOT_UTF8 = {
+    "the program": [b"tou\xffch", b"ran"],
+    "argument 1": [b"touch", b"r\xe9n"],
+    "argument 2": [b"touch", b"a", b"\xff"],
+}
+
+
+@ONCE
+def test_what_is_not_utf8_is_refused_as_soon_as_a_boundary_is_asked_for(lab: Lab) -> None:
+    for words, program in NOT_UTF8.items():
+        command = [*map(os.fsencode, lab.command(*exec_options(lab, "process"))), b"--", *program]
+        done = subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL, timeout=60, **lab.options())
+        text = subprocess.CompletedProcess(command, done.returncode, done.stdout.decode(), done.stderr.decode())
+        assert_usage_error(lab, text, f"--: {words} is not UTF-8")
+    command = [*map(os.fsencode, lab.command(*exec_options(lab, "none"))), b"--", b"touch", b"r\xe9n"]
+    subprocess.run(command, check=True, capture_output=True, stdin=subprocess.DEVNULL, timeout=60, **lab.options())
+    assert os.listdir(os.fsencode(lab.workspace)) == [b"r\xe9n"]
 
 
 def test_the_table_names_every_option() -> None:

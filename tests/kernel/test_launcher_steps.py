@@ -13,10 +13,12 @@ import pytest
 from support import driver
 from support.launch import Lab
 from support.outcome import (
+    ALL_HELD,
     ONCE,
     Done,
     Status,
     assert_not_started,
+    canaries,
     exec_options,
     finish,
     launch,
@@ -94,7 +96,7 @@ def test_a_launcher_that_is_stopped_and_goes_on_does_its_work(lab: Lab) -> None:
         done = finish(process)
     assert done.returncode == 0, done.stderr
     assert (lab.workspace / "ran").exists()
-    assert {item["result"] for item in lab.receipt()["boundary"]["canaries"]} == {"held"}
+    assert canaries(lab.receipt()) == ALL_HELD
 
 
 @ONCE
@@ -231,9 +233,7 @@ def test_a_canary_whose_control_failed_is_inconclusive_and_said_to_be(lab: Lab) 
     done = driver.run(lab, change, *arguments(lab))
     assert done.returncode == 0, done.stderr
     body = lab.receipt()
-    assert {item["name"]: item["result"] for item in body["boundary"]["canaries"]} == {
-        "file_read": "inconclusive", "file_write": "inconclusive", "call": "inconclusive",
-    }  # fmt: skip
+    assert canaries(body) == dict.fromkeys(ALL_HELD, "inconclusive")
     assert not any(record["kind"] == "exercised" for record in body["evidence_refs"])
 
 
@@ -257,18 +257,18 @@ def page(done: Done[str]) -> str:
 
 @ONCE
 def test_the_page_says_how_far_the_launcher_came(lab: Lab) -> None:
-    nothing = "{'file_read': 'not_applicable', 'file_write': 'not_applicable', 'call': 'not_applicable'}"
-    held = "{'file_read': 'held', 'file_write': 'held', 'call': 'held'}"
-    files = "{'file_read': 'held', 'file_write': 'held', 'call': 'not_applicable'}"
+    nothing = dict.fromkeys(boundary.CANARIES, "not_applicable")
+    held = {**nothing, **ALL_HELD}
+    files = {**held, "call": "not_applicable"}
     done = driver.run(lab, SHOW_PAGE, *arguments(lab))
-    stage, failure, _, sealed, exec_errno, canaries = ast.literal_eval(page(done))
-    assert (stage, failure, sealed, exec_errno, str(canaries)) == ("exec", 0, True, 0, held)
+    stage, failure, _, sealed, exec_errno, seen = ast.literal_eval(page(done))
+    assert (stage, failure, sealed, exec_errno, seen) == ("exec", 0, True, 0, held)
     fail = SHOW_PAGE + driver.at_step("filter_b", "raise OSError(19, '')")
-    stage, failure, _, sealed, exec_errno, canaries = ast.literal_eval(page(driver.run(lab, fail, *arguments(lab))))
-    assert (stage, failure, sealed, exec_errno, str(canaries)) == ("filter_b", 19, False, 0, files)
+    stage, failure, _, sealed, exec_errno, seen = ast.literal_eval(page(driver.run(lab, fail, *arguments(lab))))
+    assert (stage, failure, sealed, exec_errno, seen) == ("filter_b", 19, False, 0, files)
     never = SHOW_PAGE + driver.launcher_change("os._exit(0)")
-    stage, failure, _, sealed, exec_errno, canaries = ast.literal_eval(page(driver.run(lab, never, *arguments(lab))))
-    assert (stage, failure, sealed, exec_errno, str(canaries)) == ("start", 0, False, 0, nothing)
+    stage, failure, _, sealed, exec_errno, seen = ast.literal_eval(page(driver.run(lab, never, *arguments(lab))))
+    assert (stage, failure, sealed, exec_errno, seen) == ("start", 0, False, 0, nothing)
     missing = driver.run(lab, SHOW_PAGE, *exec_options(lab, "process"), "--", "no-such-program")
-    stage, failure, _, sealed, exec_errno, canaries = ast.literal_eval(page(missing))
-    assert (stage, failure, sealed, exec_errno, str(canaries)) == ("exec", 0, True, 2, held)
+    stage, failure, _, sealed, exec_errno, seen = ast.literal_eval(page(missing))
+    assert (stage, failure, sealed, exec_errno, seen) == ("exec", 0, True, 2, held)

@@ -123,7 +123,7 @@ def test_an_empty_list_is_refused_in_planning(lab: Lab) -> None:
     text = policy(filesystem=grants([], [lab.workspace]), syscalls={"allow": []})
     done = launch(lab, text, "/bin/touch", str(lab.workspace / "ran"))
     assert done.returncode == 125 and not (lab.workspace / "ran").exists()
-    assert "syscall: an empty list of permitted calls would end every program" in done.stderr
+    assert "syscall (syscalls.allow): an empty list of permitted calls would end every program" in done.stderr
     assert [record["event"] for record in lab.ledger()] == ["refused"]
 
 

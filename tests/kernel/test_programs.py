@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Sequence
 
 from support.launch import PYTHON, Lab, domain
+from support.outcome import ALL_HELD, canaries
 
 
 def ran(lab: Lab, script: str, *more: str, options: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
@@ -34,9 +35,7 @@ def check_receipt(lab: Lab, exit_code: int = 0) -> dict[str, Any]:
     assert body["execution"]["exit_code"] == exit_code
     assert body["execution"]["termination"] == {"kind": "self_exited"}
     assert (body["boundary"]["sealed"], body["boundary"]["survivors_killed"]) == (True, 0)
-    assert {one["name"]: one["result"] for one in body["boundary"]["canaries"]} == {
-        "file_read": "held", "file_write": "held", "call": "held",
-    }  # fmt: skip
+    assert canaries(body) == ALL_HELD
     for name in ("filesystem_read", "filesystem_write"):
         assert domain(body, name)["state"] == "prevention"
     assert lab.ledger()[-1]["event"] == "ended"

@@ -216,6 +216,6 @@ def test_single_destinations_are_refused_before_a_launch(lab: Lab, host: str) ->
     done = launch(lab, text, "/bin/touch", str(mark))
     assert done.returncode == 125 and not mark.exists() and done.stdout == ""
     assert done.stderr.startswith("error: refusing to launch: ")
-    assert "network_egress: single destinations are not held by this backend yet" in done.stderr
+    assert "network_egress (network.allowlist): single destinations are not held by this backend yet" in done.stderr
     assert [record["event"] for record in lab.ledger()] == ["refused"]
     assert lab.receipts() == [] and lab.leftovers() == []

@@ -48,6 +48,8 @@ LEVELS: Tuple[Tuple[str, int, str], ...] = (
     ("supervise", 4, "supervise"),
     ("run", 5, "run"),
     ("bind", 5, "run"),  # these are steps of the pipeline that `run` is
+    ("surroundings", 5, "run"),
+    ("selecting", 5, "run"),
     ("stating", 5, "run"),
     ("sealing", 5, "run"),
     ("explain", 5, "run"),

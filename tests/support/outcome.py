@@ -11,7 +11,7 @@ import signal
 import subprocess
 import time
 from pathlib import Path
-from typing import Any, Callable, Iterator, Sequence
+from typing import Any, Callable, Iterator, Mapping, Sequence
 
 import pytest
 from support.launch import Lab, users
@@ -40,6 +40,16 @@ def one_error(done: Done[str]) -> str:
     assert "Traceback" not in done.stderr and "internal" not in lines[0], done.stderr
     assert done.stdout == ""
     return lines[0]
+
+
+def canaries(body: Mapping[str, Any]) -> dict[str, str]:
+    """Return the results of the canaries that were tried, by name."""
+    found = {item["name"]: item["result"] for item in body["boundary"]["canaries"]}
+    assert set(found) == {"file_read", "file_write", "open_files", "file_size", "call"}
+    return {name: result for name, result in found.items() if result != "not_applicable"}
+
+
+ALL_HELD = {"file_read": "held", "file_write": "held", "call": "held"}  # of a run without ceilings
 
 
 def events(lab: Lab) -> list[str]:

@@ -25,7 +25,7 @@ from ...model.domains import (
     report,
     unsupported,
 )
-from ...model.requirements import Requirement
+from ...model.requirements import Requirement, RequirementIntent, stated_ceilings
 
 ID = "aasm-native"
 PROVENANCE = Provenance(ID, __version__, "in tree: aasm/backends/native", "Apache-2.0", modified=False)
@@ -46,14 +46,39 @@ LIMITATIONS: Mapping[Domain, tuple[str, ...]] = {
     Domain.SYSCALL: ("a policy may name fifteen calls; the loader's own baseline is added to them",),
     Domain.PROCESS_CREATION: ("held as a whole: no new process; threads and exec stay possible",),
     Domain.NETWORK_EGRESS: ("held as a whole: no socket of any family; single destinations are not held",),
+    Domain.RESOURCE: (
+        "open files and file size are held, for each process by itself and not for the tree; a file behind a standard "
+        "stream counts too",
+        "the wall clock is kept by the supervisor, which ends the tree: what was done before stays done",
+        "memory, processes and processor time are not held",
+    ),
 }
+
+# What holds each domain, in this backend's own words.
+MECHANISMS: Mapping[Domain, str] = {
+    Domain.FILESYSTEM_READ: "a Landlock ruleset that decides about reading and executing files",
+    Domain.FILESYSTEM_WRITE: "a Landlock ruleset that decides about writing, creating, renaming and removing files",
+    Domain.SYSCALL: "a seccomp filter that lets only the named calls and the loader's baseline pass",
+    Domain.PROCESS_CREATION: "a seccomp filter that refuses fork, vfork and every clone that makes a process",
+    Domain.NETWORK_EGRESS: "a seccomp filter that refuses every socket, and Landlock for TCP beside it",
+    Domain.RESOURCE: "resource limits, soft and hard",
+}
+
+# Ceilings by the resource limit that holds them (setrlimit(2)), and those that nothing here holds, with the reason.
+HELD_BY_LIMIT: Mapping[str, str] = {"max_open_files": "RLIMIT_NOFILE", "max_file_size_bytes": "RLIMIT_FSIZE"}
+NOT_HELD: Mapping[str, str] = {
+    "max_memory_bytes": "no control group is used, and no resource limit bounds the memory of a tree",
+    "max_pids": "no control group is used, and RLIMIT_NPROC counts a user's processes on the whole host",
+    "max_cpu_seconds": "no control group is used, and RLIMIT_CPU counts each process by itself",
+}
+BY_SUPERVISOR = "max_wall_clock_seconds"
+NOTHING_WATCHES = "this backend refuses and records no single actions, so it observes none"
 
 # Domains without a mechanism in this backend, each with its reason.
 MISSING: Mapping[Domain, str] = {
     Domain.NAME_RESOLUTION: "name resolution is not decided apart from the network as a whole",
     Domain.IPC: "sockets, shared memory and inherited channels are not decided one by one; the floor refuses the worst",
     Domain.CREDENTIAL: "inherited authority is removed from the environment, not refused by the kernel",
-    Domain.RESOURCE: "no ceiling is held by this backend",
     Domain.WORKSPACE_TRANSACTION: "no transaction mechanism",
 }
 
@@ -106,17 +131,46 @@ def _enforced(domain: Domain) -> CapabilityReport:
         DescendantCoverage.PROCESS_TREE,
         limitations=LIMITATIONS[domain],
         maturity=Maturity.VALIDATED,  # by the denials of tests/kernel and tests/adversarial, each with its control
+        mechanism=MECHANISMS[domain],
     )
 
 
-# What this backend can lower: domain -> the gap of a requirement, "" when there is none.
-def _selectors_unsupported(requirement: Requirement) -> str:
+# --- one concrete requirement -----------------------------------------------------------------------
+
+
+def narrow(found: BackendCapabilities, requirements: tuple[Requirement, ...]) -> BackendCapabilities:
+    """Return the capabilities with a report of its own for each requirement that its domain's does not fit.
+
+    One requirement that cannot be held says nothing about another one of the same domain.
+    """
+    if found.unavailable:
+        return found
+    reports = ((item, _narrowed(item)) for item in requirements)
+    return found._replace(narrowed=tuple((item, made) for item, made in reports if made))
+
+
+def _narrowed(requirement: Requirement) -> CapabilityReport | None:
+    if requirement.domain is Domain.RESOURCE:
+        return _resource(requirement)
+    if requirement.intent is RequirementIntent.OBSERVE:
+        return unsupported(requirement.domain, NOTHING_WATCHES)
+    gap = lowering_gap(requirement)
+    return unsupported(requirement.domain, gap) if gap else None
+
+
+def lowering_gap(requirement: Requirement) -> str:
+    """Return why this backend cannot express the requirement, or an empty text."""
+    check = _LOWERABLE.get(requirement.domain)
+    return check(requirement) if check else ""
+
+
+def _destinations(requirement: Requirement) -> str:
     if requirement.scope.whole:
         return ""
     return "single destinations are not held by this backend yet: only the network as a whole can be refused"
 
 
-def _whole_only(requirement: Requirement) -> str:
+def _processes(requirement: Requirement) -> str:
     return "" if requirement.scope.whole else "only new processes as a whole can be refused"
 
 
@@ -127,23 +181,42 @@ def _calls(requirement: Requirement) -> str:
 
 
 _LOWERABLE: Mapping[Domain, Callable[[Requirement], str]] = {
-    Domain.NETWORK_EGRESS: _selectors_unsupported,
-    Domain.PROCESS_CREATION: _whole_only,
+    Domain.NETWORK_EGRESS: _destinations,
+    Domain.PROCESS_CREATION: _processes,
     Domain.SYSCALL: _calls,
 }
 
 
-def narrow(found: BackendCapabilities, requirements: tuple[Requirement, ...]) -> BackendCapabilities:
-    """Return the capabilities with each domain unsupported whose requirement cannot be lowered."""
-    gaps = {item.domain: gap for item in requirements for gap in [lowering_gap(item)] if gap}
-    return found._replace(
-        reports=tuple(
-            unsupported(item.domain, gaps[item.domain]) if item.domain in gaps else item for item in found.reports
-        )
+def _resource(requirement: Requirement) -> CapabilityReport:
+    limits = requirement.scope.limits
+    if limits is None:
+        return unsupported(Domain.RESOURCE, "a ceiling needs a number")
+    names = tuple(stated_ceilings(limits))
+    missing = [NOT_HELD[name] for name in names if name in NOT_HELD]
+    if missing:
+        return unsupported(Domain.RESOURCE, "; ".join(missing))
+    if BY_SUPERVISOR in names:
+        return _by_supervisor()
+    watched = requirement.intent is RequirementIntent.OBSERVE
+    return unsupported(Domain.RESOURCE, NOTHING_WATCHES) if watched else _by_limit(names)
+
+
+def _by_limit(names: tuple[str, ...]) -> CapabilityReport:
+    held = " and ".join(HELD_BY_LIMIT[name] for name in names)
+    return _enforced(Domain.RESOURCE)._replace(
+        limitations=("held for each process by itself and not for the tree",), mechanism=f"{held}, soft and hard"
     )
 
 
-def lowering_gap(requirement: Requirement) -> str:
-    """Return why this backend cannot express the requirement, or an empty text."""
-    check = _LOWERABLE.get(requirement.domain)
-    return check(requirement) if check else ""
+def _by_supervisor() -> CapabilityReport:
+    return report(
+        Domain.RESOURCE,
+        Mediation.OBSERVE,
+        DecisionTiming.POST,
+        Synchrony.BEST_EFFORT,
+        FailurePosture.FAIL_OPEN,  # when the supervisor is killed, the program's descendants live on without a clock
+        DescendantCoverage.PROCESS_TREE,
+        limitations=("what was done before the end stays done",),
+        maturity=Maturity.VALIDATED,
+        mechanism="the supervisor's clock, which ends the tree",
+    )

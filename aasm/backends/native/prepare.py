@@ -6,17 +6,18 @@ from __future__ import annotations
 
 import errno
 import os
+import resource
 
 from ..._sys import landlock, order as orders
 from ..._sys.bpf import length
-from ..._sys.probe import HostFacts
+from ..._sys.probe import HostFacts, LimitFacts
 from ..._sys.syscalls import arch
 from ...errors import HostError, InternalError, system_text
 from ...model.domains import BackendCapabilities, CapabilityDomain as Domain
 from ...model.evidence import ClaimTerm, EvidenceKind, EvidenceRecord
 from ...model.grants import Grant, covers
 from ...model.plan import OutcomeKind
-from ...model.requirements import Requirement, permitted
+from ...model.requirements import Requirement, permitted, stated_ceilings
 from ...model.resolved import ResolvedRun, SpawnSpec
 from ..base import LaunchFacts
 from . import capability, filters, floor, rules
@@ -24,21 +25,41 @@ from . import capability, filters, floor, rules
 # --- pure: a run and facts in, an order out ----------------------------------------------------
 
 
-def held(run: ResolvedRun) -> dict[Domain, Requirement]:
-    """Return the requirements that the plan enforces, by domain; every one that the policy stated for it counts."""
+def held(run: ResolvedRun) -> tuple[Requirement, ...]:
+    """Return the requirements that the plan enforces."""
     if run.plan is None:
         raise InternalError("a run without a plan has no order")
-    return {o.requirement.domain: o.requirement for o in run.plan.outcomes if o.kind is OutcomeKind.ENFORCED}
+    return tuple(o.requirement for o in run.plan.outcomes if o.kind is OutcomeKind.ENFORCED)
 
 
-def filter_plan(requirements: dict[Domain, Requirement]) -> filters.FilterPlan:
+def domains(requirements: tuple[Requirement, ...]) -> tuple[Domain, ...]:
+    """Return the domains of these requirements, each once."""
+    return tuple(dict.fromkeys(item.domain for item in requirements))
+
+
+def filter_plan(requirements: tuple[Requirement, ...]) -> filters.FilterPlan:
     """Return what the filter has to hold for these requirements."""
-    calls = requirements.get(Domain.SYSCALL)
+    stated = domains(requirements)
+    calls = [permitted(item.scope) for item in requirements if item.domain is Domain.SYSCALL]
     return filters.FilterPlan(
-        no_network=Domain.NETWORK_EGRESS in requirements,
-        no_new_process=Domain.PROCESS_CREATION in requirements,
-        allowed_calls=permitted(calls.scope) if calls else None,
+        no_network=Domain.NETWORK_EGRESS in stated,
+        no_new_process=Domain.PROCESS_CREATION in stated,
+        allowed_calls=tuple(name for name in calls[0] if all(name in each for each in calls)) if calls else None,
     )
+
+
+LIMITS = {"max_open_files": resource.RLIMIT_NOFILE, "max_file_size_bytes": resource.RLIMIT_FSIZE}
+
+
+def limits(requirements: tuple[Requirement, ...], hard: LimitFacts) -> list[orders.Limit]:
+    """Return the resource limits that hold the ceilings, soft and hard: never more than the host gives this process."""
+    of_host = {"max_open_files": hard.open_files, "max_file_size_bytes": hard.file_size}
+    found: dict[str, int] = {}
+    for item in requirements:
+        for name, value in stated_ceilings(item.scope.limits).items() if item.scope.limits else ():
+            known = [number for number in (value, of_host[name], found.get(name, -1)) if number >= 0]
+            found[name] = min(known)
+    return [(LIMITS[name], value, value) for name, value in found.items()]
 
 
 def canaries(run: ResolvedRun, deciding: rules.Handled) -> tuple[tuple[str, str], ...]:
@@ -48,8 +69,17 @@ def canaries(run: ResolvedRun, deciding: rules.Handled) -> tuple[tuple[str, str]
     return (
         ("file_read", _untried(run, reads, "reading", write=False)),
         ("file_write", _untried(run, writes, "writing", write=True)),
+        *((name, _unlimited(run, ceiling)) for name, ceiling in LIMIT_CANARIES),
         ("call", ""),
     )
+
+
+LIMIT_CANARIES = (("open_files", "max_open_files"), ("file_size", "max_file_size_bytes"))
+
+
+def _unlimited(run: ResolvedRun, ceiling: str) -> str:
+    stated = [name for item in held(run) if item.scope.limits for name in stated_ceilings(item.scope.limits)]
+    return "" if ceiling in stated else f"no {ceiling} is stated"
 
 
 def _untried(run: ResolvedRun, decided: bool, verb: str, write: bool) -> str:
@@ -68,6 +98,7 @@ def build(run: ResolvedRun, launch: LaunchFacts, root: Grant) -> orders.Order:
     order = orders.Order()
     order.handled = (*deciding, 0)
     order.rules = [_rule(item) for item in rules.rules(run.grants, deciding, root)]
+    order.limits = limits(requirements, launch.host.limits)
     order.filter_b = filters.filter_b(machine, filter_plan(requirements))
     path = os.fsencode(run.canary_path)
     order.canary_read = path if "file_read" in tried else b""
@@ -82,7 +113,7 @@ def build(run: ResolvedRun, launch: LaunchFacts, root: Grant) -> orders.Order:
 
 def _deciding(run: ResolvedRun, host: HostFacts) -> rules.Handled:
     known = landlock.Rights(host.landlock.fs, host.landlock.net, host.landlock.scope, host.landlock.flags)
-    return rules.handled(held(run), known)
+    return rules.handled(domains(held(run)), known)
 
 
 def _rule(item: rules.Rule) -> orders.Rule:
@@ -92,7 +123,7 @@ def _rule(item: rules.Rule) -> orders.Rule:
 
 def installed(run: ResolvedRun, order: orders.Order) -> tuple[EvidenceRecord, ...]:
     """Return what will be in force once the launcher has sealed: setup evidence, never a claim of coverage."""
-    records = [_installed(domain, f"held by {_mechanism(domain, order)}") for domain in held(run)]
+    records = [_installed(domain, f"held by {_mechanism(domain, order)}") for domain in domains(held(run))]
     floor_text = f"floor of {len(floor.describe())} groups in a filter of {length(order.filter_b)} instructions"
     return (*records, _installed(None, floor_text))
 
@@ -101,6 +132,8 @@ def _mechanism(domain: Domain, order: orders.Order) -> str:
     by_rules = {Domain.FILESYSTEM_READ, Domain.FILESYSTEM_WRITE}
     if domain in by_rules:
         return f"a ruleset of {len(order.rules)} rules"
+    if domain is Domain.RESOURCE:
+        return ", ".join(f"resource limit {number} of {soft}" for number, soft, _ in order.limits)
     return f"a filter of {length(order.filter_b)} instructions"
 
 
@@ -120,7 +153,10 @@ def pinned(path: str, read: bool, write: bool, origin: str) -> Grant:
 
 
 def device_grants() -> tuple[Grant, ...]:
-    """Return the device nodes that every program needs, and the terminal in use, as far as this host has them."""
+    """Return the device nodes that every program needs, and the terminal in use, as far as this host has them.
+
+    Raises HostError.
+    """
     found = []
     for path in dict.fromkeys((*DEVICES, *_terminals())):
         try:

@@ -23,17 +23,21 @@ from aasm.model.domains import (
     Synchrony,
     can_prevent,
 )
+from aasm.model.plan import EnforcementPlan
 from aasm.model.requirements import (
     WHOLE,
     Requirement,
+    RequirementIntent as Intent,
     ResourceLimits,
     Scope,
     ceilings,
     permit_only,
 )
+from aasm.planner import negotiate
 
 HELD = (
     Domain.FILESYSTEM_READ, Domain.FILESYSTEM_WRITE, Domain.NETWORK_EGRESS, Domain.SYSCALL, Domain.PROCESS_CREATION,
+    Domain.RESOURCE,
 )  # fmt: skip
 READ_FILE, MAKE_SYM, TRUNCATE, REFER = 1 << 2, 1 << 12, 1 << 14, 1 << 13
 
@@ -104,7 +108,9 @@ def test_every_domain_is_either_held_with_its_limits_or_missing_with_its_reason(
     assert set(capability.LIMITATIONS) == set(HELD)
     assert set(capability.LIMITATIONS) | set(capability.MISSING) == set(Domain)
     assert not set(capability.LIMITATIONS) & set(capability.MISSING)
-    texts = [text for found in capability.LIMITATIONS.values() for text in found] + list(capability.MISSING.values())
+    assert set(capability.MECHANISMS) == set(HELD)
+    texts = [text for found in capability.LIMITATIONS.values() for text in found]
+    texts += [*capability.MISSING.values(), *capability.MECHANISMS.values(), *capability.NOT_HELD.values()]
     assert all(text and text.isprintable() for text in texts)
 
 
@@ -116,6 +122,7 @@ def test_what_is_held_is_held_before_the_effect_in_the_whole_tree(domain: Domain
     assert (item.failure, item.descendants) == (FailurePosture.FAIL_CLOSED, DescendantCoverage.PROCESS_TREE)
     assert item.support is Support.PARTIAL and item.limitations == capability.LIMITATIONS[domain]
     assert item.maturity is Maturity.VALIDATED  # by tests/kernel and tests/adversarial, on the kernel they ran on
+    assert item.mechanism == capability.MECHANISMS[domain]
 
 
 @pytest.mark.parametrize("domain", [domain for domain in Domain if domain not in HELD])
@@ -160,23 +167,53 @@ LOWERING: dict[str, tuple[Domain, Scope, str]] = {
 
 
 @pytest.mark.parametrize("domain, scope, gap", LOWERING.values(), ids=list(LOWERING))
-def test_what_cannot_be_lowered_is_unsupported_for_this_run(domain: Domain, scope: Scope, gap: str) -> None:
+def test_what_cannot_be_lowered_is_unsupported_for_this_requirement_alone(
+    domain: Domain, scope: Scope, gap: str
+) -> None:
     found, requirement = capability.capabilities_of(facts_for_abi(7)), Requirement(domain, scope)
     narrowed = capability.narrow(found, (requirement,))
     text = capability.lowering_gap(requirement)
     assert text.startswith(gap) and bool(text) == bool(gap)
-    item = narrowed.report_for(domain)
+    item = narrowed.report_on(requirement)
     assert item is not None and (item.support is Support.UNSUPPORTED) == bool(gap)
     assert not gap or item.reason == text
-    # nothing else changes, and the order of the domains stays
-    for before, after in zip(found.reports, narrowed.reports):
-        assert before.domain is after.domain and (before == after or after.domain is domain)
-    assert narrowed._replace(reports=()) == found._replace(reports=())
+    assert item.domain is domain
+    # no report of a domain changes, and so no sibling
+    assert narrowed.reports == found.reports
+    other = requirement._replace(stated_by="somebody else")
+    assert narrowed.report_on(other) == found.report_for(domain)
 
 
-def test_narrowing_never_widens() -> None:
-    found: Any = capability.capabilities_of(facts_for_abi(5))
-    requirements = tuple(Requirement(domain, scope) for domain, scope, _ in LOWERING.values())
-    assert capability.narrow(found, requirements) == found
-    usable = capability.capabilities_of(facts_for_abi(7))
-    assert capability.narrow(usable, ()) == usable
+CEILINGS = tuple(Requirement(Domain.RESOURCE, ceilings(ResourceLimits(**{name: 5}))) for name in ResourceLimits._fields)
+CONCRETE = (*(Requirement(domain, scope) for domain, scope, _ in LOWERING.values()), *CEILINGS)
+
+
+@pytest.mark.parametrize("abi", range(0, landlock.NEWEST_ABI + 1))
+@pytest.mark.parametrize("lost", [0, READ_FILE, MAKE_SYM])
+def test_narrowing_never_widens(abi: int, lost: int) -> None:
+    found = capability.capabilities_of(without(lost, abi))
+    narrowed = capability.narrow(found, CONCRETE)
+    assert narrowed.reports == found.reports and narrowed.unavailable == found.unavailable
+    for requirement in CONCRETE:
+        before, after = found.report_for(requirement.domain), narrowed.report_on(requirement)
+        assert (before is None) == (after is None)  # silence stays silence
+        if before is not None and after is not None:
+            assert can_prevent(before) or not can_prevent(after)
+            assert before.support is not Support.UNSUPPORTED or after.support is Support.UNSUPPORTED
+
+
+def test_narrowing_to_nothing_changes_nothing() -> None:
+    for abi in (5, 7):
+        found: Any = capability.capabilities_of(facts_for_abi(abi))
+        assert capability.narrow(found, ()) == found
+
+
+@pytest.mark.parametrize("requirement", CONCRETE, ids=lambda item: str(item.domain.value))
+def test_nothing_is_observed_but_what_the_clock_ends(requirement: Requirement) -> None:
+    """A rule or a filter that refuses records nothing, so it answers no requirement that asks to observe."""
+    watched = requirement._replace(intent=Intent.OBSERVE)
+    found = capability.narrow(capability.capabilities_of(facts_for_abi(7)), (watched,))
+    verdict = negotiate(found, (watched,))
+    limits = watched.scope.limits
+    by_clock = limits is not None and limits.max_wall_clock_seconds is not None
+    assert isinstance(verdict, EnforcementPlan) is by_clock

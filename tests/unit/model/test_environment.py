@@ -7,7 +7,8 @@ from __future__ import annotations
 import pytest
 
 from aasm.errors import UsageError
-from aasm.model.environment import looks_like_authority, parse_option, replaced, untouched
+from aasm.model.ambient import looks_like_authority
+from aasm.model.environment import parse_option, replaced, untouched
 
 OPERATOR = {
     b"PATH": b"/bin",

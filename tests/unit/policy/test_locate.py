@@ -131,7 +131,7 @@ def test_the_four_states_have_texts_of_their_own(host: Host) -> None:
     states = [PolicyState.ENFORCED, PolicyState.PERMISSIVE, unconfigured, unconfigured, failed]
     assert [loaded.state for loaded in outcomes] == states
     assert len({loaded.detail for loaded in outcomes}) == 5
-    assert [loaded.launches for loaded in outcomes] == [True, True, False, False, False]
+    assert [loaded.error is None for loaded in outcomes] == [True, True, False, False, False]
     assert [state.value for state in PolicyState] == ["enforced", "permissive", "unconfigured", "load_failed"]
 
 

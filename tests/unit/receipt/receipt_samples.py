@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any, Callable, Dict, Tuple
 
+from aasm.model.descriptors import Descriptor, DescriptorDisposition, DescriptorInventory
 from aasm.model.domains import (
     DOMAINS,
     BackendCapabilities,
@@ -20,6 +21,7 @@ from aasm.model.domains import (
     Provenance,
 )
 from aasm.model.evidence import ClaimTerm, EnforcementEvidence, EvidenceBasis, EvidenceKind, EvidenceRecord
+from aasm.model.plan import CandidateVerdict, Considered, Selection, SelectionMode
 from aasm.model.record import Ending, RunRecord
 from aasm.model.report import (
     ControlState,
@@ -146,13 +148,16 @@ REPORT = IsolationReport(
     target_program=SPEC.program,
     target_arg_count=len(SPEC.args),
     backend=BACKEND,
-    selection_mode="default",
+    selection=Selection(SelectionMode.DEFAULT, (Considered("aasm-native", CandidateVerdict.SELECTED),)),
     refusal=None,
+    requirements=REQUIREMENTS,
     domains=tuple(LINES.get(domain, line(domain)) for domain in DOMAINS),
     credentials=CREDENTIALS,
+    descriptors=DescriptorInventory((Descriptor(0, DescriptorDisposition.DELEGATED, "a standard stream"),)),
+    grants=(),
+    limits=("filesystem_read: what can be read can be executed",),
     floor=("bpf", "mount"),
     unmapped=("capabilities.deny: network_inbound",),
-    requirement_count=len(REQUIREMENTS),
 )
 FACTS = facts.ReceiptFacts(
     recorded_at=SEALED_AT,
@@ -162,7 +167,6 @@ FACTS = facts.ReceiptFacts(
     spec=SPEC,
     report=REPORT,
     evidence=EVIDENCE,
-    considered=(facts.Considered("aasm-native", "selected"),),
     host=(
         facts.measured("kernel_release", "6.8.0", "uname(2)"),
         facts.measured("host_arch", "x86_64", "uname(2)"),
@@ -184,13 +188,13 @@ def with_line(changed: DomainLine, base: facts.ReceiptFacts = FACTS) -> facts.Re
 
 def envelope(base: facts.ReceiptFacts = FACTS) -> Json:
     """Return a fresh, valid, sealed envelope that may be bent."""
-    made: Json = json.loads(_data_of(base))
+    made: Json = json.loads(_good() if base is FACTS else build.make(base, SEALED_AT).data)
     return made
 
 
 @functools.lru_cache(maxsize=None)
-def _data_of(base: facts.ReceiptFacts) -> bytes:
-    return build.make(base, SEALED_AT).data
+def _good() -> bytes:
+    return build.make(FACTS, SEALED_AT).data
 
 
 def bent(change: Callable[[Json], object], base: facts.ReceiptFacts = FACTS) -> Json:

@@ -1,0 +1,211 @@
+# SPDX-FileCopyrightText: 2026 The aasm authors
+# SPDX-License-Identifier: Apache-2.0
+"""One resolved run: what a dry run shows is what a launch does, byte for byte, and what it would refuse is refused."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from typing import Any, Callable, Sequence
+
+import pytest
+from support import driver
+from support.launch import Lab
+from support.outcome import ONCE, Done, events, exec_options
+
+from aasm._sys import order as orders
+
+# Keeps the order that goes to the launcher.
+KEEP_ORDER = """
+from aasm.supervise import loop
+whole = loop.Supervisor.send
+def send(self, launcher, order, name):
+    with open({path!r}, "wb") as file:
+        file.write(order)
+    whole(self, launcher, order, name)
+loop.Supervisor.send = send
+"""
+OPTIONS: Sequence[Sequence[str]] = (
+    ("--isolation", "process"),
+    ("--isolation", "auto", "--max-open-files", "99", "--max-file-size-bytes", "12345",
+     "--max-wall-clock-seconds", "60"),
+    ("--isolation", "process", "--isolation-backend", "aasm-native", "--env", "A=b", "--read", "/proc"),
+)
+
+
+def decoded(data: bytes) -> orders.Order:
+    return orders.decode(data[orders.HEADER.size :])
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_the_order_of_a_preview_is_the_order_of_the_launch_byte_for_byte(lab: Lab, options: Sequence[str]) -> None:
+    kept = lab.top / "kept"
+    kept.mkdir()
+    lab.own(kept)
+    words = ("run", "exec", *options, "--system", "--write", str(lab.workspace), "--home", "real")
+    # neither has a private directory then: a launch makes one, under a name that nobody knows before
+    change = KEEP_ORDER.format(path=str(kept / "order")) + "from aasm.supervise import private\n"
+    change += "private.create = lambda directory: ''\n"
+    done = driver.run(lab, change, *words, "--", "sh", "-c", "echo ran")
+    assert (done.returncode, done.stdout) == (0, "ran\n"), done.stderr
+    launched = (kept / "order").read_bytes()
+    shown = _shown(lab, *words, "--dry-run", "--show-order", "--", "sh", "-c", "echo ran")
+    assert decoded(shown).name == b"aasm-by-hand" and decoded(launched).name.startswith(b"aasm-")
+    assert _renamed(shown) == _renamed(launched)
+    assert len(launched) > 1000 and decoded(launched).rules and decoded(launched).filter_b
+
+
+def _shown(lab: Lab, *words: str) -> bytes:
+    command = lab.command(*words, python=("-I",))
+    return subprocess.run(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, check=True, **lab.options()).stdout
+
+
+def _renamed(data: bytes) -> bytes:
+    """Return the order with the launcher's name, which is random in every launch, replaced."""
+    order = decoded(data)
+    order.name = b"same"
+    return orders.encode(order)
+
+
+def test_one_resolved_run_gives_the_preview_and_the_launch(lab: Lab) -> None:
+    """The value itself: every field of it is the same but for those that only a launch can have."""
+    change = """
+from aasm import run
+whole = run.resolve
+def resolve(*args):
+    found = whole(*args)
+    with open({path!r}, "a") as file:
+        fields = found.run._replace(identity=None, environment=None, descriptors=None, sections=None)._asdict()
+        fields["spec"] = found.run.spec._replace(identity=None)
+        fields["grants"] = [grant for grant in found.run.grants if "private" not in grant.origin]
+        file.write(repr(sorted(fields.items())) + "\\n")
+    return found
+run.resolve = resolve
+"""
+    kept = lab.directory("kept") / "runs"
+    words = (*exec_options(lab, "process"), "--max-open-files", "50", "--env", "X=y")
+    for more in ((), ("--dry-run",)):
+        done = driver.run(lab, change.format(path=str(kept)), *words, *more, "--", "true")
+        assert done.returncode == 0, done.stderr
+    launched, previewed = kept.read_text().splitlines()
+    assert launched == previewed and "max_open_files=50" in launched
+
+
+# --- what a launch refuses, a preview says ------------------------------------------------------------------------
+
+
+def _missing_path(lab: Lab) -> list[str]:
+    return ["--read", str(lab.top / "nothing")]
+
+
+def _link_in_a_grant(lab: Lab) -> list[str]:
+    (lab.workspace / "inner").symlink_to(lab.outside)
+    return ["--read", str(lab.workspace / "inner")]
+
+
+def _trusted(lab: Lab) -> list[str]:
+    return ["--write", str(lab.state)]
+
+
+def _policy_that_is_none(lab: Lab) -> list[str]:
+    return ["--policy", str(lab.file(lab.top / "p.yaml", "nonsense: 1\n"))]
+
+
+def _single_hosts(lab: Lab) -> list[str]:
+    return ["--policy", str(lab.file(lab.top / "p.yaml", "network:\n  allowlist: [example.org]\n"))]
+
+
+def _nothing_lowered(lab: Lab) -> list[str]:
+    return ["--policy", str(lab.file(lab.top / "p.yaml", "tools:\n  a:\n    allow: true\n"))]
+
+
+def _absent_backend(lab: Lab) -> list[str]:
+    return ["--isolation-backend", "sandlock"]
+
+
+def _ceiling(lab: Lab) -> list[str]:
+    return ["--max-pids", "7"]
+
+
+def _loose_state(lab: Lab) -> list[str]:
+    lab.state.chmod(0o777)
+    return []
+
+
+REFUSED: dict[str, tuple[Callable[[Lab], list[str]], str]] = {
+    "a path that does not exist": (_missing_path, "nothing: No such file or directory"),
+    "a link that a program could have made": (_link_in_a_grant, "is a symbolic link beneath a path that may be"),
+    "what the next run trusts": (_trusted, "the ledger and the receipts"),
+    "a policy that is none": (_policy_that_is_none, "p.yaml:1:1"),
+    "single hosts": (_single_hosts, "network_egress"),
+    "nothing to hold": (_nothing_lowered, "NoRequirementsLowered"),
+    "a backend without a driver": (_absent_backend, "the `sandlock` backend cannot be selected on this host"),
+    "a ceiling that nothing holds": (_ceiling, "--max-pids"),
+    "a state directory that cannot be trusted": (_loose_state, "can be written by others"),
+}
+SECTIONS = (
+    "--- aasm run dry-run ---", "--- preview fidelity ---", "--- protection ---", "--- policy ---",
+    "--- execution isolation ---", "--- execution isolation (machine-readable) ---", "--- managed settings ---",
+    "--- launch command ---", "--- environment ---", "--- lease plan (PLAN: point-in-time, not authorization) ---",
+)  # fmt: skip
+
+
+def headers(done: Done[str]) -> list[str]:
+    return [line for line in done.stdout.splitlines() if line.startswith("--- ")]
+
+
+def words_of(lab: Lab, options: list[str]) -> tuple[str, ...]:
+    base = ("run", "exec", "--isolation", "process")
+    inline = () if "--policy" in options else ("--system", "--write", str(lab.workspace))
+    return (*base, *inline, *options)
+
+
+@ONCE
+@pytest.mark.parametrize("name", list(REFUSED))
+def test_a_preview_sees_what_the_launch_refuses(lab: Lab, name: str) -> None:
+    make, text = REFUSED[name]
+    words = words_of(lab, make(lab))
+    shown = lab.aasm(*words, "--dry-run", "--", "touch", "ran")
+    assert shown.returncode == 0, shown.stderr
+    warnings = shown.stderr.splitlines()
+    assert warnings[0].startswith("warning: ") and text in shown.stderr
+    assert warnings[-1] == "warning: a live run with these options would refuse"
+    assert sum(line.startswith("warning: ") for line in warnings) == 2
+    assert headers(shown) == list(SECTIONS) and "posture=refused" in shown.stdout
+    assert events(lab) == []
+    live = lab.aasm(*words, "--", "touch", "ran")
+    assert live.returncode == 125 and live.stderr.startswith("error: ")
+    if name != "a state directory that cannot be trusted":  # found out first there, before anything is resolved
+        assert live.stderr[len("error: ") :] == shown.stderr[len("warning: ") : shown.stderr.rindex("warning: ")]
+        assert events(lab) == ["refused"]
+    assert not (lab.workspace / "ran").exists() and lab.leftovers() == []
+
+
+@ONCE
+def test_a_receipt_without_a_place_is_a_wrong_command_line_in_both(lab: Lab) -> None:
+    taken = lab.file(lab.top / "taken")
+    for path in (taken, lab.top / "none" / "r.json"):
+        for more in ((), ("--dry-run",)):
+            words = (*exec_options(lab, "process"), "--receipt", str(path), *more)
+            done = lab.aasm(*words, "--", "touch", "ran")
+            assert done.returncode == 2 and str(path) in done.stderr, done.stderr
+    assert list(lab.workspace.iterdir()) == []
+
+
+@ONCE
+def test_a_preview_has_every_section_in_its_order_with_and_without_a_boundary(lab: Lab) -> None:
+    for isolation in ("none", "process", "auto"):
+        options = ("--isolation", isolation, "--system", "--write", str(lab.workspace))
+        done = lab.aasm("run", "exec", *options, "--dry-run", "--", "true")
+        assert (done.returncode, done.stderr) == (0, ""), done.stderr
+        assert headers(done) == list(SECTIONS)
+    assert list(lab.state.iterdir()) == []
+
+
+def test_a_preview_of_the_private_directory_shows_no_object_that_lies_there(lab: Lab) -> None:
+    planted = lab.tmp / "aasm-dry-run"
+    planted.mkdir()
+    done = lab.aasm(*exec_options(lab, "process"), "--dry-run", "--json", "--", "true")
+    found: list[dict[str, Any]] = json.loads(done.stdout)["grants"]
+    origins = [grant["origin"] for grant in found if grant["path"] == str(planted)]
+    assert origins == ["private directory, made at launch"]

@@ -1,0 +1,146 @@
+# SPDX-FileCopyrightText: 2026 The aasm authors
+# SPDX-License-Identifier: Apache-2.0
+"""aasm-run(1) says what the parser says, option by option, and can be rendered; no document names an option beside it.
+
+The page is read as its author wrote it: a tagged paragraph (`.TP`) is one entry, the line behind it its tag.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from typing import Dict, List
+
+import meta.test_docs as documents
+import pytest
+from support.tree import ROOT, python_files
+
+from aasm.cli.options import Once, check, parser, split
+from aasm.errors import EXIT_CODES
+
+PAGE = ROOT / "docs" / "man" / "aasm-run.1"
+SOURCE = PAGE.read_text(encoding="utf-8")
+SECTIONS = (
+    "NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXIT STATUS", "ENVIRONMENT", "FILES", "EXAMPLES", "SEE ALSO",
+)  # fmt: skip
+ALTERNATING = (".BR", ".BI", ".IR", ".RI", ".RB", ".IB")  # macros of man(7) that join their arguments
+
+OF_THE_LAUNCHER = {"--order", "--print"}  # which an auditor starts by hand
+
+
+def unescaped(text: str) -> str:
+    r"""Return roff text as it prints: `\-` is a minus, `\e` a backslash, `\fB` a change of the font."""
+    return re.sub(r"\\f[BIRP]", "", text).replace("\\-", "-").replace("\\e", "\\")
+
+
+def plain(line: str) -> str:
+    """Return what one line of the page prints."""
+    macro, _, rest = line.partition(" ")
+    if macro in ALTERNATING:
+        return "".join(shlex.split(unescaped(rest)))
+    if macro in (".B", ".I"):
+        return " ".join(shlex.split(unescaped(rest)))
+    return "" if line.startswith(".") else unescaped(line)
+
+
+def section(name: str) -> List[str]:
+    """Return the lines of one section."""
+    found = re.search(rf"^\.SH {name}\n(.*?)(?=^\.SH |\Z)", SOURCE, re.MULTILINE | re.DOTALL)
+    assert found, name
+    return found.group(1).splitlines()
+
+
+def entries(name: str) -> Dict[str, str]:
+    """Return the tagged paragraphs of a section: tag and text."""
+    text = re.sub(r"^\.(SS|PP).*(?:\n(?!\.TP).*)*", "", "\n".join(section(name)), flags=re.MULTILINE)
+    found: Dict[str, str] = {}
+    for part in text.split(".TP\n")[1:]:
+        tag, *body = part.splitlines()
+        assert plain(tag) not in found, "two entries"
+        found[plain(tag)] = " ".join(filter(None, map(plain, body)))
+    return found
+
+
+def options() -> Dict[str, argparse.Action]:
+    """Return the options of the real parser by the tag that the page has for each."""
+    return {tag(action): action for action in parser()._actions}
+
+
+def tag(action: argparse.Action) -> str:
+    names = ", ".join(action.option_strings)
+    if action.nargs == 0:
+        return names
+    return f"{names} {{{','.join(action.choices)}}}" if action.choices else f"{names} {action.metavar}"
+
+
+def examples() -> List[List[str]]:
+    blocks = re.findall(r"^\.EX\n(.*?)^\.EE$", "\n".join(section("EXAMPLES")), re.MULTILINE | re.DOTALL)
+    lines = unescaped("".join(blocks)).replace("\\\n", "").splitlines()
+    return [shlex.split(line) for line in lines]
+
+
+def test_the_sections_are_those_of_a_manual_page() -> None:
+    assert tuple(re.findall(r"^\.SH (.+)$", SOURCE, re.MULTILINE)) == SECTIONS
+
+
+def test_the_page_and_the_parser_have_the_same_options_in_the_same_order() -> None:
+    assert list(entries("OPTIONS")) == list(options())
+
+
+@pytest.mark.parametrize("spelled", options())
+def test_an_option_is_described_as_its_help_does(spelled: str) -> None:
+    action, text = options()[spelled], entries("OPTIONS")[spelled]
+    wanted, _, default = (action.help or "").partition(" (default: ")
+    assert text.startswith(wanted[:1].upper() + wanted[1:] + ".")
+    assert re.findall(r"The default is (\w+)", text) == ([default[:-1]] if default else [])
+    assert not action.choices or action.default == default[:-1]
+    assert ("Can be repeated." in text) is isinstance(action, argparse._AppendAction)
+    assert isinstance(action, (Once, argparse._AppendAction)) is (action.nargs != 0)
+
+
+def test_the_exit_codes_are_those_of_a_run() -> None:
+    of_runs = {str(code): text for code, text in EXIT_CODES if not text.startswith("`receipt verify`")}
+    assert entries("EXIT STATUS") == of_runs
+
+
+def test_every_variable_is_one_that_the_code_reads() -> None:
+    code = "".join(path.read_text(encoding="utf-8") for path in python_files("aasm"))
+    names = list(entries("ENVIRONMENT"))
+    assert len(names) > 5 and [name for name in names if f'"{name}"' not in code] == []
+
+
+def test_there_are_examples() -> None:
+    assert len(examples()) >= 5
+
+
+@pytest.mark.parametrize("words", examples(), ids=" ".join)
+def test_an_example_is_a_command_line_that_is_understood(words: List[str]) -> None:
+    assert words[:3] == ["aasm", "run", "exec"]
+    before, program = split(words[3:])
+    check(parser().parse_args(before))
+    assert program
+
+
+def test_no_document_names_an_option_that_does_not_exist() -> None:
+    known = {name for words in (("run", "exec"), ("receipt", "verify")) for name in options_of(*words)}
+    named = set(documents.OPTION.findall(documents.user_documents() + unescaped(SOURCE)))
+    assert named - known == OF_THE_LAUNCHER
+
+
+def options_of(*words: str) -> List[str]:
+    return list(documents.OPTION.findall(documents.help_of(*words)))
+
+
+@pytest.mark.skipif(shutil.which("man") is None, reason="no man")
+@pytest.mark.parametrize("width", ["60", "80", "132"])
+def test_the_page_is_rendered_without_a_warning(width: str) -> None:
+    clean = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C.UTF-8", "MANROFFSEQ": "", "MANWIDTH": width}
+    command = ["man", "--warnings", "--encoding=UTF-8", "--local-file", str(PAGE)]
+    done = subprocess.run(command, env=clean, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    shown = re.sub(r"\s+", " ", re.sub("\u2010\n *", "-", re.sub(".\b", "", done.stdout)))
+    assert [spelled for spelled in options() if spelled not in shown] == []

@@ -1,0 +1,212 @@
+# SPDX-FileCopyrightText: 2026 The aasm authors
+# SPDX-License-Identifier: Apache-2.0
+"""Resolved runs for tests, of any policy on any kernel: made by the stages themselves, without touching this host."""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import Any, Mapping, Optional, Sequence, Tuple
+
+from support.host import facts_for_abi
+
+from aasm import bind, evidence, stating
+from aasm.backends.base import LaunchFacts
+from aasm.backends.native import prepare
+from aasm.errors import PolicyError
+from aasm.model import environment
+from aasm.model.descriptors import Descriptor, DescriptorDisposition, DescriptorInventory
+from aasm.model.domains import DOMAINS
+from aasm.model.grants import Grant
+from aasm.model.plan import Refusal
+from aasm.model.record import Ending, RunRecord
+from aasm.model.report import Coverage, IsolationReport, ReportStage, RequestedControl
+from aasm.model.request import Request
+from aasm.model.requirements import ExecutionSpec, Identity, Requirement, ResourceLimits
+from aasm.model.resolved import Place, ResolvedPolicy, ResolvedRun, SpawnSpec
+from aasm.model.sections import Fidelity, FidelityState, ManagedSettings, Sections
+from aasm.policy import document, locate, places, reader
+from aasm.policy.document import Policy
+from aasm.policy.grants import Wanted
+from aasm.policy.lowering import GAPS, Lowered, describe, lower
+from aasm.run import Resolution
+from aasm.selecting import choose
+from aasm.stating import Stated
+
+IDENTITY = Identity("agent-7", "team-3", ("root-1", "parent-2"), "session-5", "trace-9")
+PLACES = places.Places("/w", "/h", ("/usr", "/lib"))
+POLICY = "filesystem:\n  read:\n    allow: [/usr]\n  write:\n    allow: ['${workdir}']\n"
+FILE, DIGEST = "policy.yaml", "sha256:" + "0" * 64
+NO_LIMITS = ResourceLimits()
+STREAMS = tuple(Descriptor(number, DescriptorDisposition.DELEGATED, "a standard stream") for number in range(3))
+CLEAN = DescriptorInventory(STREAMS)
+
+
+def resolution(
+    requirements: Optional[Sequence[Requirement]] = None,
+    *,
+    policy: str = POLICY,
+    abi: int = 7,
+    isolation: str = "process",
+    backend: Optional[str] = None,
+    ceilings: ResourceLimits = NO_LIMITS,
+    program: Sequence[str] = ("true",),
+    environ: Optional[Mapping[bytes, bytes]] = None,
+    env: Optional[Mapping[bytes, Optional[bytes]]] = None,
+    settings: str = "",
+    identity: Identity = IDENTITY,
+    descriptors: DescriptorInventory = CLEAN,
+    refusal: Optional[Refusal] = None,
+    **host: Any,
+) -> Resolution:
+    """Return what a preview would resolve on a kernel of this Landlock ABI.
+
+    `requirements` stand in for what `policy`, the text of a file, would be lowered to. `refusal` is one that the stages
+    behind the selection would find. `host` replaces fields of HostFacts.
+    """
+    request = _request(isolation, backend, ceilings, program, env or {}, settings)
+    confined = isolation != "none"
+    stated = _stated(policy, requirements, ceilings if confined else NO_LIMITS)
+    facts = facts_for_abi(abi, **host)
+    chosen = choose(request, stated, facts)
+    made = _environment(confined, environ or {}, env or {})
+    found = stated.refusal or chosen.refusal or refusal
+    asked = stated.lowered.requirements if confined else ()
+    spec = ExecutionSpec(request.program[0], request.program[1:], "/w", identity, asked, made.posture)
+    run = ResolvedRun(
+        identity=identity,
+        isolation=isolation,
+        policy=stated.policy,
+        coverage=stated.lowered.coverage,
+        spec=spec,
+        plan=None if found else chosen.plan,
+        selection=chosen.selection,
+        refusal=found,
+        grants=_grants(stated.wanted) if chosen.plan and not found else (),
+        working_dir=Place("/w", 1, 2),
+        argv=tuple(os.fsencode(word) for word in program),
+        candidates=(b"/usr/bin/" + os.fsencode(program[0]),),
+        environment=made,
+        ceilings=ceilings if confined else NO_LIMITS,
+        canary_path="/state/canary",
+        descriptors=descriptors,
+        sections=_sections(settings, found),
+    )
+    return Resolution(run, chosen.backend, facts)
+
+
+def resolved(requirements: Optional[Sequence[Requirement]] = None, **options: Any) -> ResolvedRun:
+    """Return the run alone; the options are those of `resolution`."""
+    return resolution(requirements, **options).run
+
+
+def _request(
+    isolation: str,
+    backend: Optional[str],
+    ceilings: ResourceLimits,
+    program: Sequence[str],
+    env: Mapping[bytes, Optional[bytes]],
+    settings: str,
+) -> Request:
+    return Request(
+        program=tuple(program),
+        target="exec",
+        isolation=isolation,
+        backend=backend,
+        policy=FILE,
+        read=(),
+        write=(),
+        system=False,
+        env=env,
+        adapter_env={},
+        settings=settings,
+        real_home=False,
+        workdir=None,
+        ceilings=ceilings,
+        agent_id=None,
+        team_id=None,
+        receipt=None,
+        imports_cwd=False,
+    )
+
+
+# --- what is stated ---------------------------------------------------------------------------------
+
+
+def _stated(text: str, requirements: Optional[Sequence[Requirement]], limits: ResourceLimits) -> Stated:
+    if requirements is not None:
+        facts = ResolvedPolicy("enforced", FILE, "stated by a test", DIGEST, ())
+        return Stated(facts, lowered_to(requirements), (), FILE)
+    try:
+        read = reader.read_document(text.encode(), FILE)
+        policy = document.validate(read)
+    except PolicyError as problem:
+        return stating._not_derived(FILE, str(problem))
+    found = locate.judge(policy, read)
+    if found.error is not None:
+        return stating._not_derived(FILE, found.detail, found.state.value)
+    wanted, paths = stating._expanded(policy, PLACES)
+    facts = ResolvedPolicy(found.state.value, FILE, found.detail, DIGEST, policy.statements_unmapped)
+    lowered = lower(policy, paths, limits)
+    return Stated(facts, lowered, stating._usable(wanted, lowered), FILE)
+
+
+def lowered_to(requirements: Sequence[Requirement]) -> Lowered:
+    """Return these requirements with what is said of each domain; the others are as an empty policy leaves them."""
+    silent = lower(Policy(FILE), {}).coverage
+    stated = {domain: [item for item in requirements if item.domain is domain] for domain in DOMAINS}
+    lines = [_line(stated[line.domain]) if stated[line.domain] else line for line in silent]
+    return Lowered(tuple(requirements), tuple(lines), frozenset())
+
+
+def _line(stated: Sequence[Requirement]) -> Coverage:
+    domain, detail = stated[0].domain, "; ".join(map(describe, stated))
+    return Coverage(domain, RequestedControl.STATED, detail, gaps=GAPS.get(domain, ()))
+
+
+# --- what surrounds the program ---------------------------------------------------------------------
+
+
+def _environment(
+    confined: bool, environ: Mapping[bytes, bytes], env: Mapping[bytes, Optional[bytes]]
+) -> environment.Environment:
+    if not confined:
+        return environment.untouched(environ, env)
+    return environment.replaced(environ, env, (("private", {b"HOME": b"/tmp/aasm-dry-run/home"}),))
+
+
+def _grants(wanted: Sequence[Wanted]) -> Tuple[Grant, ...]:
+    made = [
+        Grant(item.path, 1, 100 + number, stat.S_IFDIR | 0o755, item.read, item.write, item.origin)
+        for number, item in enumerate(wanted)
+    ]
+    return (*made, Grant("/dev/null", 2, 1, stat.S_IFCHR | 0o666, True, True, "every program"))
+
+
+def _sections(settings: str, refusal: Optional[Refusal]) -> Sections:
+    fidelity = Fidelity(FidelityState.DEGRADED if refusal else FidelityState.VERBATIM, "as a test has it")
+    managed = ManagedSettings(settings, "generated by a test" if settings else "no settings are generated")
+    return Sections(fidelity, bind.UNPROTECTED, managed, bind.NO_LEASES)
+
+
+# --- reports ----------------------------------------------------------------------------------------
+
+
+def before(run: ResolvedRun) -> IsolationReport:
+    """Return the report before the launch."""
+    return evidence.report(run, evidence.planned(run), ReportStage.PRE_LAUNCH)
+
+
+def after(found: Resolution, **canaries: str) -> IsolationReport:
+    """Return the report after a run that exited; canaries by name and result. Only of a run that can be launched."""
+    record = RunRecord(Ending.EXITED, 0, None, 0, "exec", 0, found.run.plan is not None, canaries, 1, 2, None, 0)
+    return evidence.report(found.run, evidence.collect(found.run, spawn_spec(found), record), ReportStage.POST_RUN)
+
+
+def spawn_spec(found: Resolution) -> Optional[SpawnSpec]:
+    """Return what the native backend would spawn, None without a boundary."""
+    if found.run.plan is None:
+        return None
+    root = Grant("/", 1, 1, stat.S_IFDIR, False, False, "root")
+    order = prepare.build(found.run, LaunchFacts(found.host, 0, b"a-test"), root)
+    return SpawnSpec(b"", b"a-test", False, (), (), prepare.installed(found.run, order))
