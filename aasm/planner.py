@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Iterable, Union
 
+from .errors import one_line
 from .model.domains import (
     BackendCapabilities,
     CapabilityReport,
@@ -145,7 +146,7 @@ def _descendant_shortfall(item: CapabilityReport, requirement: Requirement) -> S
 
 def listing(found: BackendCapabilities, refused: tuple[Shortfall, ...]) -> str:
     """Return what is unmet, line by line, in words."""
-    items = "".join(f"\n  - {subject(item)}: {item.detail}" for item in refused)
+    items = "".join(f"\n  - {one_line(f'{subject(item)}: {item.detail}')}" for item in refused)
     return f"the `{found.provenance.id}` backend cannot meet what is required:{items}"
 
 

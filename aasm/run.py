@@ -164,7 +164,7 @@ class _Held:
             raise RefusalError(found.run.refusal.text)
         self._reserve(found.run)
         self.session = Session.register(self.around.state, self.identity, _what(found.run))
-        for text in _cautions(found.run, set(self.request.env)):
+        for text in cautions(found.run, self.request):
             self.voice.say("warning", text)
         self.voice.show(planned)
         spec = _prepare(found, begun)
@@ -277,10 +277,10 @@ def _what(run: ResolvedRun) -> str:
     return f"exec {os.path.basename(run.spec.program)}, isolation {run.isolation}"
 
 
-def _cautions(run: ResolvedRun, asked: set[bytes]) -> list[str]:
-    """Return what an operator must hear before a confined launch."""
-    set_names = {entry.name for entry in run.environment.entries}
-    lines = [f"--env {os.fsdecode(name)}: not set here, so nothing is passed on" for name in sorted(asked - set_names)]
+def cautions(run: ResolvedRun, request: Request) -> list[str]:
+    """Return what an operator must hear before a launch, and in its preview."""
+    missing = set(request.env) - {entry.name for entry in run.environment.entries}
+    lines = [f"--env {os.fsdecode(name)}: not set here, so nothing is passed on" for name in sorted(missing)]
     if run.plan is None:
         return lines
     lines += [f"the policy states {item}, and nothing in this release acts on it" for item in run.policy.unmapped]

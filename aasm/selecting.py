@@ -12,6 +12,7 @@ from typing import NamedTuple
 from . import backends
 from ._sys.probe import HostFacts
 from .backends.base import Backend
+from .errors import one_line
 from .model.domains import BackendCapabilities
 from .model.plan import (
     CandidateVerdict,
@@ -96,7 +97,7 @@ def _considered(backend_id: str, verdict: Verdict) -> Considered:
 def _nothing_lowered(stated: Stated) -> Refusal:
     text = (
         f"refusing to launch: NoRequirementsLowered: an execution-isolation boundary was requested and the policy "
-        f"({stated.policy.source}) states nothing that a boundary could hold; state filesystem, network or syscalls, "
+        f"({one_line(stated.policy.source)}) states nothing that a boundary could hold; state filesystem, network or syscalls, "
         f"or deny a capability that stands for a whole domain, or re-run with `--isolation none` to launch unconfined "
         f"deliberately"
     )
@@ -118,5 +119,5 @@ def _refusal(ids: tuple[str, ...], refusals: list[Refusal]) -> Refusal:
 
 def _why(backend_id: str, refusal: Refusal) -> str:
     if refusal.kind is RefusalKind.SELECTION:
-        return f"the `{backend_id}` backend cannot be selected on this host: {refusal.text}"
+        return f"the `{backend_id}` backend cannot be selected on this host: {one_line(refusal.text)}"
     return refusal.text

@@ -32,6 +32,7 @@ def main(target: Adapter, args: list[str], imports_cwd: bool) -> int:
         if getattr(options, name) is not None:
             check_id(getattr(options, name), f"--{name.replace('_', '-')}")
     request = _request(options, target.id, target.command(tuple(words)), imports_cwd)
+    _warn(options, request)
     return _preview(options, request) if options.dry_run else _launch(options, request)
 
 
@@ -61,7 +62,6 @@ def _request(options: argparse.Namespace, target: str, command: Command, imports
 
 
 def _launch(options: argparse.Namespace, request: Request) -> int:
-    _warn(options, request)
     try:
         result = _launched(options, request)
     except AasmError as problem:
@@ -161,6 +161,9 @@ def _preview(options: argparse.Namespace, request: Request) -> int:
         return OK
     if found.run.refusal is not None:
         _would_refuse(str(RefusalError(found.run.refusal.text)))
+    else:
+        for text in run.cautions(found.run, request):
+            complain(text, "warning")
     say(preview.as_json(found) if options.json else preview.render(found))
     return OK
 

@@ -104,7 +104,10 @@ class RefusalKind(Enum):
 
 
 class Refusal(NamedTuple):
-    """A launch that does not happen. `text` is for a person; `shortfalls` lists all, not only the first."""
+    """A launch that does not happen. `shortfalls` lists all, not only the first.
+
+    `text` is for a person and may have several lines: whoever makes it passes what comes from outside through `one_line`.
+    """
 
     kind: RefusalKind
     text: str

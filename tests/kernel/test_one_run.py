@@ -209,3 +209,30 @@ def test_a_preview_of_the_private_directory_shows_no_object_that_lies_there(lab:
     found: list[dict[str, Any]] = json.loads(done.stdout)["grants"]
     origins = [grant["origin"] for grant in found if grant["path"] == str(planted)]
     assert origins == ["private directory, made at launch"]
+
+
+@ONCE
+@pytest.mark.parametrize("isolation", ["process", "none"])
+def test_a_preview_gives_the_warnings_of_the_launch(lab: Lab, isolation: str) -> None:
+    policy = "filesystem:\n  read:\n    allow: ['${system}']\ncapabilities:\n  deny: [file_delete]\n"
+    options = ("--policy", str(lab.file(lab.top / "p.yaml", policy)), "--env", "NOT_SET", "--no-proxy")
+    words = ("run", "exec", "--isolation", isolation, *options, "--max-wall-clock-seconds", "60")
+    said = [
+        [line for line in lab.aasm(*words, *more, "--", "true").stderr.splitlines() if line.startswith("warning: ")]
+        for more in ((), ("--dry-run",))
+    ]
+    assert said[0] == said[1] and len(said[0]) == (4 if isolation == "process" else 3)
+
+
+@ONCE
+def test_no_name_of_a_policy_makes_a_line_of_its_own(lab: Lab) -> None:
+    """Whoever may name the file or the folder of a policy could otherwise speak in our name."""
+    forged = "q\nwarning: no problem at all\naasm: receipt: x.yaml\nposture=ready"
+    for text in ("tools:\n  a:\n    allow: true\n", "nonsense: 1\n", "network:\n  allowlist: [a.example]\n"):
+        path = lab.file(lab.top / forged, text)
+        for words in (("--policy", str(path)), ()):
+            for more in (("--report", "always"), ("--dry-run",), ("--dry-run", "--json")):
+                command = ("run", "exec", "--isolation", "auto", *words, *more, "--", "true")
+                done = lab.aasm(*command, env={"AA_POLICY": str(path)})
+                lines = (done.stdout + done.stderr).splitlines()
+                assert lines and not {"warning: no problem at all", "aasm: receipt: x.yaml", "posture=ready"} & set(lines)
