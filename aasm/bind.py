@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import sys
@@ -12,23 +13,23 @@ from typing import NamedTuple
 from . import state
 from ._sys import process
 from .backends.base import Backend
-from .errors import AasmError, UsageError, system_text
+from .errors import AasmError, HostError, UsageError, system_text
+from .governance import ledger
 from .model import environment
 from .model.descriptors import Descriptor, DescriptorDisposition, DescriptorInventory
 from .model.domains import CapabilityDomain as Domain
 from .model.grants import Grant, beneath
 from .model.plan import Refusal, RefusalKind
 from .model.request import Request
-from .model.requirements import UNLIMITED, ExecutionSpec, Identity
+from .model.requirements import ExecutionSpec, Identity
 from .model.resolved import Place, ResolvedRun
-from .model.sections import Fidelity, FidelityState, LeasePlan, ManagedSettings, Protection, ProtectionState, Sections
 from .policy import grants as grant_checks, locate
 from .policy.grants import Trusted
 from .policy.walk import Walked, walk
 from .receipt import store
 from .selecting import Chosen
 from .stating import Stated
-from .supervise import private, spawn
+from .supervise import begin, private, spawn
 from .surroundings import Surroundings, refusable
 
 
@@ -45,8 +46,10 @@ def workdir_as_given(request: Request, around: Surroundings) -> str:
 
 
 def working_dir(request: Request, around: Surroundings) -> Walked:
-    """Return the directory in which the program starts, and the links on the way to it. Raises UsageError."""
+    """Return the directory in which the program starts, and the links on the way to it. UsageError, HostError."""
     path = workdir_as_given(request, around)
+    if not path.startswith("/"):
+        raise HostError("the working directory is gone", "", "change to another, or name one with --workdir")
     try:
         walked = walk(path)
     except OSError as problem:
@@ -69,7 +72,8 @@ def bind(
     place, confined = _place(walked), request.isolation != "none"
     grants, unusable = _granted(request, around, stated, chosen, scratch, walked)
     made = _environment(request, around, scratch.path, grants, confined)
-    refusal = stated.refusal or chosen.refusal or unusable or _unkept(request, around)
+    unkept = _unkept(request, around, place, scratch)
+    refusal = stated.refusal or chosen.refusal or unusable or unkept or _unregistered(around)
     spec = ExecutionSpec(
         program=request.program[0],
         args=request.program[1:],
@@ -92,10 +96,11 @@ def bind(
         argv=tuple(os.fsencode(item) for item in request.program),
         candidates=_candidates(os.fsencode(request.program[0]), made),
         environment=made,
-        ceilings=request.ceilings if confined else UNLIMITED,
+        ceilings=request.ceilings,
         canary_path=os.path.join(os.path.realpath(around.state), state.CANARY),
-        descriptors=_descriptors(confined),
-        sections=_sections(request, refusal, scratch),
+        descriptors=_descriptors(),
+        target=request.target,
+        settings=request.settings,
     )
 
 
@@ -114,17 +119,51 @@ def _granted(
     return grants, None
 
 
-def _unkept(request: Request, around: Surroundings) -> Refusal | None:
-    """Return the refusal of a run whose records could not be kept. UsageError for a receipt that has no place."""
-    if request.receipt is not None:
-        store.check_file(os.path.join(around.cwd, request.receipt))
+def _unkept(request: Request, around: Surroundings, place: Place, scratch: Scratch) -> Refusal | None:
+    """Return the refusal of a run that could not be started here or whose records could not be kept.
+
+    UsageError for a receipt that has no place.
+    """
     try:
-        state.foresee(around.state)
+        if not os.access(place.path, os.X_OK, effective_ids=True):
+            problem = os.strerror(errno.EACCES)
+            raise HostError(problem, place.path, "name a working directory that this user can enter (--workdir)")
+        if request.receipt is not None:
+            store.foresee_file(os.path.join(around.cwd, request.receipt))
+        if not scratch.exists:  # a launch has found out for itself by now, or does so next
+            _foresee(request, around)
     except AasmError as problem:
         if not refusable(problem):
             raise
         return Refusal(RefusalKind.PATHS, str(problem))
     return None
+
+
+def _foresee(request: Request, around: Surroundings) -> None:
+    """Raise what a launch would be refused for before and after it has a resolved run. Changes nothing."""
+    begin.foresee(request.isolation != "none")
+    directory = state.foresee(around.state)
+    if directory is None:
+        return
+    try:
+        canary = state.foresee_file(directory, state.CANARY, os.O_RDWR)
+        if canary is not None:
+            os.close(canary)
+        ledger.foresee(directory)
+        if request.isolation != "none" and request.receipt is None:
+            store.foresee(directory)
+    finally:
+        os.close(directory.descriptor)
+
+
+def _unregistered(around: Surroundings) -> Refusal | None:
+    if not around.variable("AA_GATEWAY_ENDPOINT"):
+        return None
+    text = (
+        "refusing to launch unregistered: AA_GATEWAY_ENDPOINT names a gateway and this release speaks to none; unset "
+        "it to register in the local ledger"
+    )
+    return Refusal(RefusalKind.REGISTRATION, text)
 
 
 def _environment(
@@ -134,8 +173,9 @@ def _environment(
     if not confined:
         return environment.untouched(around.environ, request.env, (adapter,))
     home = _real_home(request, around, grants)
-    own = private.variables(scratch, home) if scratch else {b"HOME": os.fsencode(home or "/")}
-    return environment.replaced(around.environ, request.env, (("private", own), adapter))
+    own = private.variables(scratch, home) if scratch else {}
+    real = {b"HOME": os.fsencode(home or "/")} if home or not scratch else {}
+    return environment.replaced(around.environ, request.env, (("private", own), ("real home", real), adapter))
 
 
 def _real_home(request: Request, around: Surroundings, grants: tuple[Grant, ...]) -> str | None:
@@ -147,51 +187,19 @@ def _real_home(request: Request, around: Surroundings, grants: tuple[Grant, ...]
     return around.home if request.real_home or granted else None
 
 
-WITHOUT_BOUNDARY = "open when aasm was started, and without a boundary nothing closes it"
-
-
-def _descriptors(confined: bool) -> DescriptorInventory:
-    """Return what becomes of each open descriptor: the launcher closes all but 0, 1 and 2 (close_range(2))."""
+def _descriptors() -> DescriptorInventory:
+    """Return what becomes of each open descriptor: every launch closes all but 0, 1 and 2 (supervise/begin.py)."""
     try:
         found = process.open_descriptors()
     except OSError as problem:
         return DescriptorInventory((), f"/proc/self/fd: {system_text(problem)}")
-    return DescriptorInventory(tuple(_descriptor(number, closes or confined) for number, closes in found))
+    return DescriptorInventory(tuple(map(_descriptor, found)))
 
 
-def _descriptor(number: int, closed: bool) -> Descriptor:
+def _descriptor(number: int) -> Descriptor:
     if number <= 2:
         return Descriptor(number, DescriptorDisposition.DELEGATED, "a standard stream of the program")
-    if closed:
-        return Descriptor(number, DescriptorDisposition.CLOSED_BEFORE_EXEC)
-    return Descriptor(number, DescriptorDisposition.RESIDUAL_UNCLOSABLE, WITHOUT_BOUNDARY)
-
-
-# --- the smaller sections ---------------------------------------------------------------------------
-
-
-def _sections(request: Request, refusal: Refusal | None, scratch: Scratch) -> Sections:
-    return Sections(_fidelity(request, refusal, scratch), UNPROTECTED, _settings(request), NO_LEASES)
-
-
-UNPROTECTED = Protection(ProtectionState.UNPROTECTED, "this release mediates no traffic: it starts no proxy")
-NO_LEASES = LeasePlan("this release issues no capability leases")
-
-
-def _fidelity(request: Request, refusal: Refusal | None, scratch: Scratch) -> Fidelity:
-    if refusal is not None:
-        return Fidelity(FidelityState.DEGRADED, "a live run would refuse: what depends on that is missing here")
-    if request.target != "exec":
-        return Fidelity(FidelityState.FROM_ADAPTER, f"made by the adapter of {request.target}")
-    detail = "the command is passed on as it stands; whether the program exists is found out by executing it"
-    if scratch.path and not scratch.exists:
-        detail += "; a launch makes a private directory of its own, shown here under another name"
-    return Fidelity(FidelityState.VERBATIM, detail)
-
-
-def _settings(request: Request) -> ManagedSettings:
-    detail = "generated by the adapter" if request.settings else "no settings are generated or applied for this target"
-    return ManagedSettings(request.settings, detail)
+    return Descriptor(number, DescriptorDisposition.CLOSED_BEFORE_EXEC)
 
 
 # --- grants -----------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ OK = 0
 INVALID = 1  # receipt verify: the seal or a rule does not hold
 USAGE = 2  # the command line itself is wrong
 WALL_CLOCK = 124  # the run lasted longer than its wall-clock ceiling
-REFUSED = 125  # refused, or the boundary could not be set up: the program did not run
+REFUSED = 125  # refused, or the boundary could not be set up: the program did not run; or supervision failed
 CANNOT_EXECUTE = 126  # the program was found and could not be executed
 NOT_FOUND = 127  # the program was not found
 SIGNAL_BASE = 128  # plus the number of the signal that ended the program
@@ -23,7 +23,7 @@ EXIT_CODES = (
     (INVALID, "`receipt verify`: the seal or a claim rule does not hold, or the file is no receipt"),
     (USAGE, "the command line is wrong; nothing was started"),
     (WALL_CLOCK, "the run was ended by its wall-clock ceiling"),
-    (REFUSED, "refused, or the boundary could not be set up; the program did not run"),
+    (REFUSED, "refused, or the boundary could not be set up: the program did not run; or supervision failed"),
     (CANNOT_EXECUTE, "the program was found but could not be executed"),
     (NOT_FOUND, "the program was not found"),
     (SIGNAL_BASE, "128 + n: the program was ended by signal n"),
@@ -78,6 +78,10 @@ class NoReceiptError(ReceiptError):
     exit_code = INVALID
 
 
+class SupervisionError(AasmError):
+    """We failed once the program may have been running: how it ended is not known. `what` is what failed."""
+
+
 class InternalError(AasmError):
     """A defect in aasm itself: something that cannot happen did. Asks for a report."""
 
@@ -90,7 +94,7 @@ def short(text: str, most: int = 600) -> str:
 
 def one_line(text: str) -> str:
     """Return `text` with every control character spelled out, so that it prints as exactly one line."""
-    return "".join(_visible(char) for char in text)
+    return text if text.isprintable() else "".join(_visible(char) for char in text)
 
 
 def _visible(char: str) -> str:

@@ -8,7 +8,7 @@ stage allows.
 
 from __future__ import annotations
 
-from typing import Mapping
+from typing import Iterator, Mapping, NamedTuple
 
 from .model.domains import CapabilityDomain as Domain, DecisionTiming, DescendantCoverage
 from .model.evidence import (
@@ -18,6 +18,7 @@ from .model.evidence import (
     EvidenceRecord,
     asserts_coverage,
     basis_for,
+    claim_ceiling,
     claim_for,
     supports_prevention_claim,
 )
@@ -34,6 +35,7 @@ from .model.report import (
     ReportStage,
     UnmeasuredReason,
 )
+from .model.requirements import stated_ceilings
 from .model.resolved import ResolvedRun, SpawnSpec
 
 
@@ -48,8 +50,10 @@ def _unsupported(item: Shortfall) -> EvidenceRecord:
     return EvidenceRecord(EvidenceKind.CONFIGURED, item.domain, ClaimTerm.UNSUPPORTED, item.reason.value)
 
 
-def _outcomes(run: ResolvedRun) -> tuple[Outcome, ...]:
-    return run.plan.outcomes if run.plan else ()
+def _outcomes(run: ResolvedRun, domain: Domain | None = None) -> tuple[Outcome, ...]:
+    """Return what the plan makes of each requirement, or of those of one domain."""
+    found = run.plan.outcomes if run.plan else ()
+    return tuple(item for item in found if domain in (None, item.requirement.domain))
 
 
 def _configured(outcome: Outcome) -> EvidenceRecord:
@@ -69,7 +73,7 @@ def collect(run: ResolvedRun, spec: SpawnSpec | None, record: RunRecord) -> Enfo
     """
     records = planned(run).records
     if spec is not None and record.sealed:
-        records += spec.installed + tuple(_exercised(run, name) for name, r in record.canaries.items() if r == "held")
+        records += (*spec.installed, *_exercised(run, record))
     if record.ending is Ending.WALL_CLOCK:
         records += (_ended_by_the_clock(run),)
     return EnforcementEvidence(records)
@@ -81,27 +85,46 @@ def _ended_by_the_clock(run: ResolvedRun) -> EvidenceRecord:
     return EvidenceRecord(EvidenceKind.EXERCISED, Domain.RESOURCE, ClaimTerm.DETECTED, detail)
 
 
-_CANARY_DOMAIN = {
-    "file_read": Domain.FILESYSTEM_READ,
-    "file_write": Domain.FILESYSTEM_WRITE,
-    "open_files": Domain.RESOURCE,
-    "file_size": Domain.RESOURCE,
-    "call": Domain.SYSCALL,
-}
-_CANARY_TEXT = {
-    "file_read": "a file that could be read before the boundary was refused inside it (EACCES)",
-    "file_write": "a file that could be written before the boundary was refused inside it (EACCES)",
-    "open_files": "a descriptor beyond the ceiling, possible before, was refused (EBADF)",
-    "file_size": "a byte beyond the ceiling, possible before, was refused (EFBIG)",
-    "call": "a system call that worked before the boundary was refused inside it (EPERM)",
+class _Canary(NamedTuple):
+    domain: Domain | None
+    ceiling: str  # the one that it exercises, of `resource`
+    text: str
+
+
+# What each canary exercises. The call canary is refused by the floor whatever a policy says, so it is no evidence of
+# any domain that a policy states.
+_CANARIES: Mapping[str, _Canary] = {
+    "file_read": _Canary(
+        Domain.FILESYSTEM_READ, "", "a file that could be read before the boundary was refused inside it (EACCES)"
+    ),
+    "file_write": _Canary(
+        Domain.FILESYSTEM_WRITE, "", "a file that could be written before the boundary was refused inside it (EACCES)"
+    ),
+    "open_files": _Canary(
+        Domain.RESOURCE, "max_open_files", "a descriptor beyond the ceiling, possible before, was refused (EBADF)"
+    ),
+    "file_size": _Canary(
+        Domain.RESOURCE, "max_file_size_bytes", "a byte beyond the ceiling, possible before, was refused (EFBIG)"
+    ),
+    "call": _Canary(None, "", "a system call that worked before the boundary was refused inside it (EPERM)"),
 }
 
 
-def _exercised(run: ResolvedRun, canary: str) -> EvidenceRecord:
-    domain: Domain | None = _CANARY_DOMAIN[canary]
-    if domain not in [outcome.requirement.domain for outcome in _outcomes(run)]:
-        domain = None  # it exercised the floor, which no policy asked for
-    return EvidenceRecord(EvidenceKind.EXERCISED, domain, ClaimTerm.OBSERVED, _CANARY_TEXT[canary])
+def _exercised(run: ResolvedRun, record: RunRecord) -> Iterator[EvidenceRecord]:
+    held = [name for name, result in record.canaries.items() if result == "held"]
+    for name in held:
+        domain = _CANARIES[name].domain
+        speaks = domain is not None and all(_tried(item, held) for item in _outcomes(run, domain))
+        known = domain if speaks and _outcomes(run, domain) else None
+        yield EvidenceRecord(EvidenceKind.EXERCISED, known, ClaimTerm.OBSERVED, _CANARIES[name].text)
+
+
+def _tried(outcome: Outcome, held: list[str]) -> bool:
+    """Say whether all of a requirement was exercised: what was tried of it speaks for nothing else in its domain."""
+    limits = outcome.requirement.scope.limits
+    wanted = set(stated_ceilings(limits)) if limits else {""}
+    tried = {_CANARIES[name].ceiling for name in held if _CANARIES[name].domain is outcome.requirement.domain}
+    return outcome.kind is OutcomeKind.ENFORCED and wanted <= tried
 
 
 # --- the report ----------------------------------------------------------------------------------
@@ -121,6 +144,7 @@ def report(run: ResolvedRun, evidence: EnforcementEvidence, stage: ReportStage) 
         selection=run.selection,
         refusal=run.refusal,
         requirements=run.spec.requirements,
+        outcomes=_outcomes(run),
         domains=tuple(_line(run, evidence, stage, item) for item in run.coverage),
         credentials=run.spec.credentials,
         descriptors=run.descriptors,
@@ -152,7 +176,11 @@ def _limits(run: ResolvedRun) -> tuple[str, ...]:
         return ()
     found = [run.plan.backend.report_on(outcome.requirement) for outcome in run.plan.outcomes]
     lines = [f"{item.domain.value}: {text}" for item in found if item for text in item.limitations]
+    lines += [f"{verb} is granted everywhere" for verb, write in _VERBS if covers(run.grants, "/", write)]
     return tuple(dict.fromkeys(lines)) + ((PROC,) if covers(run.grants, "/proc", write=False) else ())
+
+
+_VERBS = (("filesystem_read: reading", False), ("filesystem_write: writing", True))
 
 
 def _line(run: ResolvedRun, evidence: EnforcementEvidence, stage: ReportStage, item: Coverage) -> DomainLine:
@@ -168,7 +196,31 @@ def _line(run: ResolvedRun, evidence: EnforcementEvidence, stage: ReportStage, i
         basis=basis_for(evidence, item.domain),
         prevention_supported=supports_prevention_claim(evidence, item.domain),
         policy_gaps=item.gaps,
+        expected=_expected(run, item.domain),
+        sources=tuple(dict.fromkeys(_sources(run, item.domain))),
+        granularity=item.granularity,
     )
+
+
+def _expected(run: ResolvedRun, domain: Domain) -> ClaimTerm:
+    """Return the claim that the weakest requirement of a domain can come to: nothing here records single decisions."""
+    weakest = _weakest(run, domain)
+    if weakest is None or run.plan is None:
+        return ClaimTerm.UNMEASURED
+    if weakest.shortfall:
+        return _planned_claim(weakest)
+    item = run.plan.backend.report_on(weakest.requirement)
+    exercised = item is not None and bool(item.witness) and asserts_coverage(claim_ceiling(item))
+    return ClaimTerm.OBSERVED if exercised else ClaimTerm.PLANNED
+
+
+def _sources(run: ResolvedRun, domain: Domain) -> Iterator[str]:
+    for outcome in _outcomes(run, domain):
+        item = run.plan.backend.report_on(outcome.requirement) if run.plan else None
+        if item is not None and not outcome.shortfall:
+            yield f"{EvidenceKind.INSTALLED.value}: {item.mechanism}"
+            if item.witness:
+                yield f"{EvidenceKind.EXERCISED.value}: {item.witness}"
 
 
 def _claim(run: ResolvedRun, evidence: EnforcementEvidence, domain: Domain) -> ClaimTerm:
@@ -204,8 +256,7 @@ _STATE_OF_KIND: Mapping[OutcomeKind, ControlState] = {
 
 def _weakest(run: ResolvedRun, domain: Domain) -> Outcome | None:
     """Return the outcome that decides about a domain: several requirements fold to the weakest."""
-    outcomes = [outcome for outcome in _outcomes(run) if outcome.requirement.domain is domain]
-    return min(outcomes, key=lambda outcome: CONTROL_STATES.index(_STATE_OF_KIND[outcome.kind]), default=None)
+    return min(_outcomes(run, domain), key=lambda item: CONTROL_STATES.index(_STATE_OF_KIND[item.kind]), default=None)
 
 
 def _state(run: ResolvedRun, domain: Domain) -> tuple[ControlState, str, UnmeasuredReason | None]:

@@ -9,6 +9,7 @@ import os
 import signal
 import stat
 
+from .model.domains import CapabilityDomain
 from .model.grants import covers
 from .model.record import Ending, RunRecord
 from .model.resolved import ResolvedRun
@@ -76,6 +77,8 @@ def _denied(run: ResolvedRun, found: str) -> str:
     target = os.path.realpath(found)
     if os.path.isdir(target):
         return f"{target} is a directory; name a program"
+    if run.plan is not None and _denied_as_a_whole(run):
+        return f"{target}: the policy denies file_read as a whole, so nothing can be executed; allow that capability"
     if run.plan is not None and _outside(run, target):
         return f"{target} is outside the grants; add {_grant(_folder(target), run)}"
     interpreter = _interpreter(target) if os.path.isfile(target) else ""
@@ -86,6 +89,11 @@ def _denied(run: ResolvedRun, found: str) -> str:
     if not os.access(target, os.X_OK):
         return f"{target} is not executable; chmod +x it, or name its interpreter"
     return f"{target} or its loader may not be executed inside the grants; add --system, or `${{system}}` to the policy"
+
+
+def _denied_as_a_whole(run: ResolvedRun) -> bool:
+    reading = [item for item in run.spec.requirements if item.domain is CapabilityDomain.FILESYSTEM_READ]
+    return any(item.scope.whole and item.stated_by == "capabilities" for item in reading)
 
 
 def _outside(run: ResolvedRun, path: str) -> bool:

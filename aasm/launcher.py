@@ -42,6 +42,8 @@ def read_order(launch: Launch) -> None:
     """Read one complete order; make everything that exec will need, so that nothing is allocated for it later."""
     length = orders.body_length(_read_exactly(launch.source, orders.HEADER.size))
     launch.order = orders.decode(_read_exactly(launch.source, length))
+    if not launch.channel and os.read(launch.source, 1):
+        raise orders.OrderError("something follows the order")
     launch.argv = boundary.string_array(launch.order.argv)
     launch.environment = boundary.string_array(launch.order.environment)
 

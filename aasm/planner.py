@@ -21,10 +21,12 @@ from .model.domains import (
     Maturity,
     Mediation,
     Prerequisite,
+    PrerequisiteStatus,
     Support,
     Synchrony,
     can_observe,
     unsatisfied,
+    validation,
 )
 from .model.plan import EnforcementPlan, Outcome, OutcomeKind, Refusal, RefusalKind, RefusalReason, Shortfall
 from .model.requirements import (
@@ -125,8 +127,8 @@ def _prevention_shortfall(item: CapabilityReport) -> Shortfall | None:
 def _observation_shortfall(item: CapabilityReport) -> Shortfall | None:
     if not can_observe(item):
         return Shortfall(item.domain, RefusalReason.NO_EVIDENCE_PRODUCED, "nothing about this domain is recorded")
-    lacking = None if item.maturity is Maturity.VALIDATED else unsatisfied(item)
-    return _not_ready(item, lacking) if lacking else None
+    validated = validation(item)  # a watching control is not asked for its other prerequisites
+    return None if validated.status is PrerequisiteStatus.SATISFIED else _not_ready(item, validated)
 
 
 def _not_ready(item: CapabilityReport, lacking: Prerequisite) -> Shortfall:

@@ -27,6 +27,7 @@ from .errors import (
     HostError,
     InternalError,
     RefusalError,
+    SupervisionError,
     one_line,
     system_text,
 )
@@ -114,7 +115,10 @@ def launch(request: Request, begun: Begun, voice: Voice, listen: Callable[[Event
 def refuse(request: Request, voice: Voice, problem: AasmError) -> None:
     """Record a launch that was refused before there was anything to launch with."""
     identity = new_identity(request.agent_id, request.team_id, (), dry_run=False)
-    held = _Held(request, surroundings(), identity, voice)
+    try:
+        held = _Held(request, surroundings(), identity, voice)
+    except AasmError:
+        return  # there is no place to record it in; what is reported is the first failure
     held.refused(problem)
     held.clean()
 
@@ -122,12 +126,11 @@ def refuse(request: Request, voice: Voice, problem: AasmError) -> None:
 def _launch(held: _Held, begun: Begun, listen: Callable[[Event], None]) -> Result:
     try:
         return held.launch(begun, listen)
-    except AasmError as problem:
-        held.refused(problem)
-        raise
     except Exception as problem:  # noqa: BLE001 - a defect of ours is recorded like every other end
-        ours = _unforeseen(problem)
+        ours = problem if isinstance(problem, AasmError) else _unforeseen(problem)
         held.broke(ours)
+        if held.under_way:
+            raise SupervisionError(ours.what, ours.where, ours.remedy) from problem
         raise ours from problem
     finally:
         held.clean()
@@ -168,6 +171,8 @@ class _Held:
             self.voice.say("warning", text)
         self.voice.show(planned)
         spec = _prepare(found, begun)
+        if spec is None:
+            _enter(found.run)
         self.under_way = True
         record = _run(found.run, spec, begun, listen)
         if not record.program_ran:
@@ -311,12 +316,16 @@ def _run(run: ResolvedRun, spec: SpawnSpec | None, begun: Begun, listen: Callabl
     return judged(supervisor.run(run.ceilings.max_wall_clock_seconds), launcher, supervisor)
 
 
-def _run_unconfined(run: ResolvedRun, begun: Begun, listen: Callable[[Event], None]) -> RunRecord:
-    now = int(time.time())
+def _enter(run: ResolvedRun) -> None:
     try:
         os.chdir(run.working_dir.path)
     except OSError as problem:
-        raise RefusalError(f"refusing to launch: {run.working_dir.path}: {system_text(problem)}") from None
+        remedy = "name a directory that this user can enter"
+        raise HostError(system_text(problem), run.working_dir.path, remedy) from None
+
+
+def _run_unconfined(run: ResolvedRun, begun: Begun, listen: Callable[[Event], None]) -> RunRecord:
+    now = int(time.time())
     ours = os.umask(begun.umask)
     try:
         pid, number = start_unconfined(run.candidates, run.argv, run.environment.strings(), begun.mask)

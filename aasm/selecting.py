@@ -25,7 +25,7 @@ from .model.plan import (
     Shortfall,
 )
 from .model.request import Request
-from .model.requirements import Requirement, RuntimeRequirements
+from .model.requirements import Requirement, RequirementPosture, RuntimeRequirements
 from .planner import Verdict, evaluate, subject
 from .stating import Stated
 
@@ -46,7 +46,7 @@ def choose(request: Request, stated: Stated, host: HostFacts) -> Chosen:
         return Chosen(Selection(mode))
     if stated.refusal is not None:
         return Chosen(Selection(mode), refusal=stated.refusal)
-    if not stated.lowered.requirements:
+    if not any(item.posture is RequirementPosture.REQUIRED for item in stated.lowered.requirements):
         return Chosen(Selection(mode), refusal=_nothing_lowered(stated))
     return _walk(_candidates(request), stated.lowered.requirements, host, mode)
 
@@ -73,7 +73,7 @@ def _walk(ids: tuple[str, ...], requirements: tuple[Requirement, ...], host: Hos
         if isinstance(verdict, EnforcementPlan):
             return Chosen(Selection(mode, considered), backend, verdict)
         refusals.append(verdict)
-    return Chosen(Selection(mode, considered), refusal=_refusal(ids, refusals))
+    return Chosen(Selection(mode, considered), refusal=_refusal(ids, refusals, mode))
 
 
 def _verdict(backend: Backend, requirements: tuple[Requirement, ...], host: HostFacts) -> Verdict:
@@ -97,19 +97,20 @@ def _considered(backend_id: str, verdict: Verdict) -> Considered:
 def _nothing_lowered(stated: Stated) -> Refusal:
     text = (
         f"refusing to launch: NoRequirementsLowered: an execution-isolation boundary was requested and the policy "
-        f"({one_line(stated.policy.source)}) states nothing that a boundary could hold; state filesystem, network or syscalls, "
-        f"or deny a capability that stands for a whole domain, or re-run with `--isolation none` to launch unconfined "
-        f"deliberately"
+        f"({one_line(stated.policy.source)}) states nothing that a boundary could hold; state filesystem, network or "
+        f"syscalls, or deny a capability that stands for a whole domain, or re-run with `--isolation none` to launch "
+        f"unconfined deliberately"
     )
     return Refusal(RefusalKind.NO_REQUIREMENTS_LOWERED, text)
 
 
-def _refusal(ids: tuple[str, ...], refusals: list[Refusal]) -> Refusal:
+def _refusal(ids: tuple[str, ...], refusals: list[Refusal], mode: SelectionMode) -> Refusal:
     """Return one refusal that names every candidate and everything that each of them lacks."""
     asked = "refusing to launch: an execution-isolation boundary was requested and"
     found = [_why(backend_id, refusal) for backend_id, refusal in zip(ids, refusals)]
     lines = [f"{asked} {found[0]}"] if len(found) == 1 else [f"{asked} no backend can hold it.", *found]
-    lines.append("There is no fallback. Change the policy, the ceilings or the host,")
+    pin = "Leave `--isolation-backend` out, change" if mode is SelectionMode.EXPLICIT else "Change"
+    lines.append(f"There is no fallback. {pin} the policy, the ceilings or the host,")
     lines.append("or re-run with `--isolation none` to launch unconfined deliberately.")
     unmet: tuple[Shortfall, ...] = tuple(item for refusal in refusals for item in refusal.shortfalls)
     kinds = {refusal.kind for refusal in refusals}

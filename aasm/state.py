@@ -35,7 +35,7 @@ def state_dir(environ: Mapping[str, str], home: str) -> str:
     own, base = environ.get("AASM_STATE_DIR", ""), environ.get("XDG_STATE_HOME", "")
     if own:
         if not own.startswith("/") or ".." in own.split("/"):
-            raise UsageError(f"`{own}` is not an absolute path without `..`", "AASM_STATE_DIR")
+            raise UsageError(f"`{own}` is not an absolute path without `..`", "AASM_STATE_DIR", "write it whole")
         return os.path.normpath(own)
     if base.startswith("/"):
         return os.path.join(base, "aasm")
@@ -57,21 +57,40 @@ def open_directory(path: str) -> Directory:
     return directory
 
 
-def foresee(path: str) -> None:
-    """Raise the HostError that `open_directory` would raise for what is there now, and change nothing."""
+def foresee(path: str) -> Directory | None:
+    """Return the open state directory if there is one, after its checks; else None. Changes nothing.
+
+    HostError for what `open_directory` would refuse, as far as it can be seen without writing.
+    """
     path = os.path.abspath(path)
     if os.path.lexists(path):
-        os.close(open_directory(path).descriptor)
-        return
+        directory = open_directory(path)
+        _foresee_writing(path, os.path.join(path, CANARY))
+        return directory
     above = os.path.dirname(path)
     while not os.path.lexists(above):
         above = os.path.dirname(above)
+    _foresee_writing(above, path)
+    return None
+
+
+def _foresee_writing(directory: str, path: str) -> None:
+    """Raise the HostError about `path` that creating something in `directory` would end in, as far as modes say."""
     try:
-        os.close(os.open(above, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
-        if not os.access(above, os.W_OK | os.X_OK, effective_ids=True):
+        os.close(os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
+        if not os.access(directory, os.W_OK | os.X_OK, effective_ids=True):
             raise OSError(errno.EACCES, os.strerror(errno.EACCES))
     except OSError as problem:
         raise host_error(problem, path) from None
+
+
+def foresee_file(parent: Directory, name: str, flags: int) -> int | None:
+    """Return what `open_file` would for a file that is there; None when there is none. Changes nothing; HostError."""
+    try:
+        os.stat(name, dir_fd=parent.descriptor, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+    return _open_file(parent, name, flags)
 
 
 def _check_above(directory: Directory) -> None:
@@ -96,8 +115,12 @@ def open_below(parent: Directory, name: str) -> Directory:
 
 def open_file(parent: Directory, name: str, flags: int) -> int:
     """Return a descriptor of the regular file `name` inside `parent`, created with 0600, checked; else HostError."""
+    return _open_file(parent, name, flags | os.O_CREAT)
+
+
+def _open_file(parent: Directory, name: str, flags: int) -> int:
     path = os.path.join(parent.path, name)
-    flags |= os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+    flags |= os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
     try:
         descriptor = os.open(name, flags, 0o600, dir_fd=parent.descriptor)
     except OSError as problem:

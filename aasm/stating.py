@@ -8,11 +8,10 @@ import json
 import os
 from typing import NamedTuple
 
-from .errors import AasmError, RefusalError, UsageError
+from .errors import AasmError, UsageError
 from .model.domains import CapabilityDomain as Domain
 from .model.plan import Refusal, RefusalKind
 from .model.request import Request
-from .model.requirements import UNLIMITED, ResourceLimits
 from .model.resolved import ResolvedPolicy
 from .policy import document, locate, node, places
 from .policy.document import Policy
@@ -53,20 +52,14 @@ def _not_derived(source: str, why: str, state: str = locate.PolicyState.LOAD_FAI
 
 
 def _stated(request: Request, around: Surroundings, workdir: str) -> Stated:
-    if around.variable("AA_GATEWAY_ENDPOINT"):
-        raise RefusalError(
-            "refusing to launch unregistered: AA_GATEWAY_ENDPOINT names a gateway and this release speaks to none; "
-            "unset it to register in the local ledger"
-        )
-    limits = request.ceilings if request.isolation != "none" else UNLIMITED
     if _is_inline(request):
         policy = _inline(request, around)
-        return _lowered(policy, locate.judge(policy), around, workdir, limits)
+        return _lowered(request, policy, locate.judge(policy), around, workdir)
     environ = {os.fsdecode(name): os.fsdecode(value) for name, value in around.environ.items()}
     found = locate.load(locate.locate(request.policy, environ, around.home))
     if found.error is not None or found.policy is None:
         return _not_derived(found.source, f"refusing to launch: {found.detail}", found.state.value)
-    return _lowered(found.policy, found, around, workdir, limits)
+    return _lowered(request, found.policy, found, around, workdir)
 
 
 def _is_inline(request: Request) -> bool:
@@ -99,13 +92,12 @@ def _digest(found: node.Document | None) -> str:
     return digest_bytes(text.encode())
 
 
-def _lowered(
-    policy: Policy, found: locate.Loaded, around: Surroundings, workdir: str, limits: ResourceLimits
-) -> Stated:
+def _lowered(request: Request, policy: Policy, found: locate.Loaded, around: Surroundings, workdir: str) -> Stated:
     wanted, paths = _expanded(policy, places.host_places(workdir, around.home))
-    lowered = lower(policy, paths, limits)
+    lowered = lower(policy, paths, request.ceilings)
     digest = _digest(found.document)
-    facts = ResolvedPolicy(found.state.value, found.source, found.detail, digest, policy.statements_unmapped)
+    detail = found.detail + ("; without a boundary nothing acts on it" if request.isolation == "none" else "")
+    facts = ResolvedPolicy(found.state.value, found.source, detail, digest, policy.statements_unmapped)
     return Stated(facts, lowered, _usable(wanted, lowered), found.source if found.document else "")
 
 

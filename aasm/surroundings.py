@@ -8,15 +8,15 @@ import os
 from typing import Mapping, NamedTuple
 
 from . import state
-from .errors import REFUSED, AasmError, HostError, InternalError, system_text
+from .errors import REFUSED, AasmError, InternalError
 
 
 class Surroundings(NamedTuple):
     """What the operator's process gives: its environment, home, directory, and where state is kept."""
 
     environ: Mapping[bytes, bytes]
-    home: str
-    cwd: str
+    home: str  # "" when none is known
+    cwd: str  # "" when it is gone
     state: str
 
     def variable(self, name: str) -> str | None:
@@ -32,8 +32,8 @@ def surroundings() -> Surroundings:
     home = _home(texts)
     try:
         cwd = os.getcwd()
-    except OSError as problem:
-        raise HostError(f"the working directory is gone: {system_text(problem)}", "", "change to another") from None
+    except OSError:
+        cwd = ""  # it is gone, which is nobody's business but the run's that would start in it
     return Surroundings(environ, home, cwd, state.state_dir(texts, home))
 
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import ctypes
 import errno
-import fcntl
 import os
 import signal
 import struct
@@ -137,18 +136,17 @@ def send_signal(pid: int, number: int) -> bool:
     return True
 
 
-def open_descriptors() -> list[tuple[int, bool]]:
-    """Return every open descriptor of this process, and whether exec closes it (FD_CLOEXEC, fcntl(2)).
+def open_descriptors() -> list[int]:
+    """Return the open descriptors of this process. Raises OSError where /proc does not show them."""
+    return [number for number in sorted(int(name) for name in os.listdir("/proc/self/fd")) if _is_open(number)]
 
-    Raises OSError where /proc does not show them.
-    """
-    found = []
-    for number in sorted(int(name) for name in os.listdir("/proc/self/fd")):
-        try:
-            found.append((number, bool(fcntl.fcntl(number, fcntl.F_GETFD) & fcntl.FD_CLOEXEC)))
-        except OSError:  # the descriptor of the listing itself
-            continue
-    return found
+
+def _is_open(number: int) -> bool:
+    try:
+        os.fstat(number)
+    except OSError:  # the descriptor of the listing itself
+        return False
+    return True
 
 
 def blocked_signals() -> int:

@@ -30,7 +30,7 @@ class Backend(Protocol):
         """Return what this backend can do on a host with these facts."""
 
     def narrow(self, found: BackendCapabilities, requirements: tuple[Requirement, ...]) -> BackendCapabilities:
-        """Return the capabilities with every domain unsupported whose requirement this backend cannot lower."""
+        """Return the capabilities with a report of its own on each requirement that its domain's does not fit."""
 
     def floor(self) -> tuple[str, ...]:
         """Return what the backend refuses by itself, one line each."""

@@ -9,9 +9,10 @@ import os
 import select
 import signal
 import sys
+from typing import Iterable
 
 from .. import __version__
-from ..errors import OK, REFUSED, AasmError, HostError, UsageError, one_line, system_text
+from ..errors import OK, REFUSED, AasmError, HostError, RefusalError, UsageError, one_line, system_text
 
 USAGE_TEXT = """\
 usage: aasm run exec [OPTIONS] -- PROGRAM [ARGS...]
@@ -38,7 +39,7 @@ def main(args: list[str], imports_cwd: bool = False) -> int:
     try:
         return _dispatch(args, imports_cwd)
     except AasmError as problem:
-        complain(str(problem))
+        complain_of(problem)
         return problem.exit_code
     except Exception as problem:  # noqa: BLE001 - a traceback reaching a user is a defect of its own
         complain(_unexpected(problem))
@@ -112,14 +113,20 @@ def put(data: bytes) -> None:
 
 
 def complain(text: str, kind: str = "error") -> None:
-    """Write one line to standard error; a lost line never changes what happens."""
-    note(f"{kind}: {text}")
+    """Write one line to standard error, whatever is in `text`; a lost line never changes what happens."""
+    note([f"{kind}: {text}"])
 
 
-def note(text: str) -> None:
-    """Write lines to standard error, without any control character in them."""
-    lines = "\n".join(one_line(part) for part in text.split("\n")) + "\n"
-    deliver(2, lines.encode("utf-8", "backslashreplace"))
+def complain_of(problem: AasmError, kind: str = "error") -> None:
+    """Write an error to standard error: one line, and for a refusal its list as well."""
+    lines = str(problem).split("\n") if isinstance(problem, RefusalError) else [str(problem)]
+    note([f"{kind}: {lines[0]}", *lines[1:]])
+
+
+def note(lines: Iterable[str]) -> None:
+    """Write lines to standard error: each is one line, since nothing in it can end it."""
+    text = "".join(one_line(line) + "\n" for line in lines)
+    deliver(2, text.encode("utf-8", "backslashreplace"))
 
 
 def deliver(descriptor: int, data: bytes) -> bool:

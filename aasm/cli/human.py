@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from typing import Iterable, Iterator, List, Tuple
 
+from ..model.ambient import CONTROLLED_BY, authority_kind
 from ..model.descriptors import Descriptor
 from ..model.domains import BackendCapabilities, Provenance
+from ..model.evidence import asserts_coverage
 from ..model.grants import Grant
 from ..model.plan import Considered, Outcome, OutcomeKind
 from ..model.report import (
@@ -48,12 +50,17 @@ def summary(report: IsolationReport) -> str:
     if report.backend is None:
         return NO_BOUNDARY
     if report.stage is ReportStage.POST_RUN:
-        return f"aasm: measured in this run: {_claims(report)}"
+        return f"aasm: {_measured(report)}"
     return f"aasm: boundary planned by {report.backend.provenance.id}: {_planned(report)}"
 
 
-def _claims(report: IsolationReport) -> str:
-    return ", ".join(f"{line.domain.value} {line.claim.value}" for line in _stated(report)) or "nothing"
+def _measured(report: IsolationReport) -> str:
+    """Return what this run measured, and apart from it what was asked and nothing measured."""
+    stated = _stated(report)
+    seen = [f"{line.domain.value} {line.claim.value}" for line in stated if asserts_coverage(line.claim)]
+    rest = [f"{line.domain.value} {line.claim.value}" for line in stated if not asserts_coverage(line.claim)]
+    words = f"measured in this run: {', '.join(seen)}" if seen else "nothing was measured in this run"
+    return words + (f"; not measured: {', '.join(rest)}" if rest else "")
 
 
 def _planned(report: IsolationReport) -> str:
@@ -163,6 +170,8 @@ def _requested(run: ResolvedRun) -> list[str]:
         return ["requested capability set:", *(f"  {_requirement(item, outcome)}" for item, outcome in found)]
     if run.isolation == "none":
         return ["requested capability set: empty (--isolation none: no control is asked for, and nothing is enforced)"]
+    if any(item.requested is RequestedControl.NOT_DERIVED for item in run.coverage):
+        return ["requested capability set: unknown (no policy was lowered)"]
     return ["requested capability set: empty"]
 
 
@@ -214,8 +223,13 @@ def _about_domains(report: IsolationReport) -> Lists:
             "partially expressible",
             (f"{line.domain.value}: {gap}" for line in report.domains for gap in line.policy_gaps),
         ),
+        ("evidence to come", (f"{line.domain.value}: {_expected(line)}" for line in report.domains if line.sources)),
         ("unmeasured", _with_state(report, (ControlState.UNMEASURED,))),
     ]
+
+
+def _expected(line: DomainLine) -> str:
+    return f"{line.expected.value} at the most ({'; '.join(line.sources)})"
 
 
 def _refused(entry: tuple[str, str, str]) -> str:
@@ -234,7 +248,10 @@ def _with_request(report: IsolationReport, requested: RequestedControl) -> Itera
 def _about_the_run(report: IsolationReport, euid: int) -> Lists:
     return [
         ("not acted on", report.unmapped),
-        ("residual ambient authority", (*report.credentials.ambient_unremoved, *map(_descriptor, residual(report)))),
+        (
+            "residual ambient authority",
+            (*map(_ambient, report.credentials.ambient_unremoved), *map(_descriptor, residual(report))),
+        ),
         ("descriptors that could not be listed", _unlisted(report)),
         ("not held", not_held(report, euid)),
         ("grants", map(_grant, report.grants)),
@@ -245,6 +262,13 @@ def _about_the_run(report: IsolationReport, euid: int) -> Lists:
 def residual(report: IsolationReport) -> tuple[Descriptor, ...]:
     """Return the descriptors that reach the program although nobody delegated them."""
     return report.descriptors.residual if report.descriptors else ()
+
+
+def _ambient(name: str) -> str:
+    kind = authority_kind(name.encode("utf-8", "surrogateescape"))
+    if kind is None:
+        return name
+    return f"{name}: {kind.value} ({', '.join(domain.value for domain in CONTROLLED_BY[kind])})"
 
 
 def _descriptor(item: Descriptor) -> str:

@@ -12,8 +12,9 @@ from typing import Iterable, List, Tuple, Union
 
 from ..errors import one_line
 from ..model.ambient import contradictions
-from ..model.plan import CandidateVerdict, Considered, RefusalKind, Shortfall
+from ..model.plan import CandidateVerdict, Considered, Outcome, RefusalKind, Shortfall
 from ..model.report import REPORT_SCHEMA, DomainLine, IsolationReport
+from ..model.requirements import Requirement
 
 HEADER = "--- execution isolation (machine-readable) ---"
 
@@ -39,6 +40,8 @@ def _text(value: Value) -> str:
 
 def flat(text: str) -> str:
     """Return `text` as one line: controls become spaces, spaces collapse, and what cannot print is spelled out."""
+    if text.isprintable() and "  " not in text:
+        return text.strip()
     spaced = "".join(" " if char < " " or "\x7f" <= char < "\xa0" else char for char in text)
     return one_line(" ".join(spaced.split()))
 
@@ -123,7 +126,21 @@ def _candidate(name: str, item: Considered) -> list[Record]:
 
 
 def _counts(report: IsolationReport) -> list[Record]:
-    return [("requested_requirement_count", len(report.requirements)), ("domain_count", len(report.domains))]
+    found: List[Record] = [("requested_requirement_count", len(report.requirements))]
+    outcomes = {outcome.requirement: outcome for outcome in report.outcomes}
+    for number, item in enumerate(report.requirements):
+        found += _requirement(f"requested_requirement.{number}", item, outcomes.get(item))
+    return [*found, ("domain_count", len(report.domains))]
+
+
+def _requirement(name: str, item: Requirement, outcome: Outcome | None) -> list[Record]:
+    """Return one requirement with its own verdict: that of its domain is the weakest of them all."""
+    return [
+        (f"{name}.domain", item.domain.value),
+        (f"{name}.stated_by", item.stated_by),
+        (f"{name}.outcome", outcome.kind.value if outcome else ""),
+        (f"{name}.reason", outcome.shortfall.reason.value if outcome and outcome.shortfall else ""),
+    ]
 
 
 def _domain(line: DomainLine) -> list[Record]:
@@ -136,6 +153,9 @@ def _domain(line: DomainLine) -> list[Record]:
         (f"{name}.claim", line.claim.value),
         (f"{name}.evidence", line.basis.value),
         (f"{name}.prevention_supported", line.prevention_supported),
+        (f"{name}.expected_claim", line.expected.value),
+        *_listed(f"{name}.evidence_source", line.sources),
+        (f"{name}.granularity", line.granularity.value if line.granularity else ""),
         *_listed(f"{name}.policy_gap", line.policy_gaps),
     ]
 

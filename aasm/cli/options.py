@@ -7,6 +7,7 @@ from __future__ import annotations
 import argparse
 import fcntl
 import os
+import re
 from typing import NoReturn
 
 from ..errors import UsageError, short
@@ -29,7 +30,9 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise UsageError instead of printing and leaving."""
-        raise UsageError(message, remedy=f"see `{self.prog} --help`")
+        text = message.replace("ignored explicit argument", "takes no value, and was given")
+        text = re.sub(r"\\udc([89a-f][0-9a-f])", r"\\x\1", text)  # how it shows a byte that is no UTF-8
+        raise UsageError(text, remedy=f"see `{self.prog} --help`")
 
 
 class _Formatter(argparse.HelpFormatter):
@@ -48,6 +51,7 @@ def parser() -> Parser:
         allow_abbrev=False,
         formatter_class=_Formatter,
     )
+    made._optionals.title = "options"  # Python 3.9 has another word for it
     _add_boundary(made)
     _add_ceilings(made)
     _add_program(made)
@@ -73,11 +77,11 @@ def _add_boundary(made: Parser) -> None:
 
 # What each ceiling does, in the order in which it is shown; the names are the fields of ResourceLimits.
 CEILINGS = {
-    "max_memory_bytes": "memory of the whole tree; refused: nothing here can hold it yet",
-    "max_pids": "processes of the whole tree; refused: nothing here can hold it yet",
+    "max_memory_bytes": "memory of the whole tree; no backend of this build can hold it",
+    "max_pids": "processes of the whole tree; no backend of this build can hold it",
     "max_open_files": "open descriptors of each process (RLIMIT_NOFILE)",
     "max_file_size_bytes": "size of a file that a process writes (RLIMIT_FSIZE)",
-    "max_cpu_seconds": "processor time; reported as not met: nothing here measures it yet",
+    "max_cpu_seconds": "processor time; no backend of this build measures it",
     "max_wall_clock_seconds": "end it after N seconds: SIGTERM, five seconds of grace, then SIGKILL",
 }
 

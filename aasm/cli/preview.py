@@ -22,7 +22,7 @@ from ..model.resolved import ResolvedRun
 from ..model.sections import FidelityState, ManagedSettings
 from ..policy.lowering import describe
 from ..run import Resolution
-from . import human, machine
+from . import human, machine, sections
 from .masking import MASK, REMOVED, variables
 
 SCHEMA = "aasm.run.preview/1"
@@ -42,7 +42,7 @@ def render(found: Resolution) -> str:
 
 
 def as_json(found: Resolution) -> str:
-    """Return the same as one JSON object in ASCII; what is no UTF-8 stands in it as escapes of lone surrogates."""
+    """Return the same as one JSON object in ASCII; bytes that are no UTF-8 are spelled out in it, as in the text."""
     return _json(facts(found))
 
 
@@ -74,7 +74,16 @@ def _report(run: ResolvedRun) -> IsolationReport:
 def _json(made: Facts) -> str:
     import json  # only here: most previews are read by people
 
-    return json.dumps(made, sort_keys=True, indent=2, ensure_ascii=True)
+    return json.dumps(_text(made), sort_keys=True, indent=2)
+
+
+def _text(value: Any) -> Any:
+    """Return `value` with the bytes that are no UTF-8 spelled out: JSON has no word for them."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    if isinstance(value, dict):
+        return {_text(name): _text(item) for name, item in value.items()}
+    return [_text(item) for item in value] if isinstance(value, list) else value
 
 
 # --- the facts --------------------------------------------------------------------------------------
@@ -82,24 +91,24 @@ def _json(made: Facts) -> str:
 
 def facts(found: Resolution) -> Facts:
     """Return everything that the preview says, in plain values and by section."""
-    run, report = found.run, _report(found.run)
+    run, report, fidelity = found.run, _report(found.run), sections.fidelity(found.run)
     return {
         "schema": SCHEMA,
         "identity": _identity(run.identity),
-        "preview_fidelity": _stated(run.sections.fidelity.state.value, run.sections.fidelity.detail),
-        "protection": _stated(run.sections.protection.state.value, run.sections.protection.detail),
+        "preview_fidelity": _stated(fidelity.state.value, fidelity.detail),
+        "protection": _stated(sections.PROTECTION.state.value, sections.PROTECTION.detail),
         "policy": {"state": run.policy.state, "source": run.policy.source, "detail": run.policy.detail},
         "isolation": dict(machine.records(report)),
         "lineage": list(run.identity.lineage),
         "requirements": [_requirement(item, outcome) for item, outcome in human.asked(run)],
         "grants": [{"path": g.path, "read": g.read, "write": g.write, "origin": g.origin} for g in run.grants],
-        "limits": list(human.not_held(report, found.host.euid)),
+        "not_held": list(human.not_held(report, found.host.euid)),
         "floor": list(report.floor),
         "descriptors": _descriptors(report),
-        "managed_settings": _settings(run.sections.settings),
+        "managed_settings": _settings(sections.settings(run)),
         "launch_command": _command(run),
         "environment": [item._asdict() for item in variables(run)],
-        "lease_plan": {"plan": "not available", "reason": run.sections.lease_plan.unavailable},
+        "lease_plan": {"plan": "not available", "reason": sections.LEASE_PLAN.unavailable},
         "refusal": {"kind": run.refusal.kind.value, "text": run.refusal.text} if run.refusal else None,
     }
 
@@ -188,7 +197,7 @@ def _quoted(word: bytes) -> str:
     if text.isprintable():
         from shlex import quote  # only here: a live launch quotes nothing
 
-        return quote(text)
+        return f"'{text}'" if text and quote(text) == text and "=" in text else quote(text)
     plain = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _-./=:,+@%"
     return "$'" + "".join(chr(byte) if byte in plain else f"\\{byte:03o}" for byte in word) + "'"
 

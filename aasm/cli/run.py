@@ -7,10 +7,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from ..errors import OK, REFUSED, AasmError, RefusalError
+from ..errors import OK, REFUSED, AasmError, RefusalError, SupervisionError
 from ..governance.identity import check_id
 from ..model.requirements import ResourceLimits, option, stated_ceilings
-from . import complain, deliver, note, put, say
+from . import complain, complain_of, deliver, note, put, say
 from .options import CEILINGS, check, check_words, parser, split, variables
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class Voice:
         if kind != "note":
             complain(text, kind)
         elif self.report != "never":
-            note(text)
+            note([text])
 
     def show(self, report: IsolationReport) -> None:
         """Show the report of one stage: its keys, or a line for a person. That of a refusal only when asked for."""
@@ -115,17 +115,18 @@ class Voice:
         if self.in_keys:
             from .machine import block
 
-            note(block(report))
+            note(block(report).split("\n"))
         else:
             from .human import summary
 
-            note(summary(report))
+            note([summary(report)])
 
 
 def _refused(problem: AasmError) -> Result:
     from ..run import Result
 
-    return Result(problem.exit_code, "launcher", "refused", None, "", None)
+    ending = "supervision_failed" if isinstance(problem, SupervisionError) else "refused"
+    return Result(problem.exit_code, "launcher", ending, None, "", None)
 
 
 def _tell(options: argparse.Namespace, result: Result) -> None:
@@ -153,14 +154,16 @@ def _preview(options: argparse.Namespace, request: Request) -> int:
     except AasmError as problem:
         if problem.exit_code != REFUSED or options.show_order:
             raise
-        _would_refuse(str(problem))
+        _would_refuse(problem)
         say(preview.refused(identity, str(problem), options.json))
         return OK
     if options.show_order:
         put(preview.order(found))
+        if request.ceilings.max_wall_clock_seconds is not None:
+            complain("--max-wall-clock-seconds is not in the order: the supervisor keeps it", "warning")
         return OK
     if found.run.refusal is not None:
-        _would_refuse(str(RefusalError(found.run.refusal.text)))
+        _would_refuse(RefusalError(found.run.refusal.text))
     else:
         for text in run.cautions(found.run, request):
             complain(text, "warning")
@@ -168,6 +171,6 @@ def _preview(options: argparse.Namespace, request: Request) -> int:
     return OK
 
 
-def _would_refuse(text: str) -> None:
-    complain(text, "warning")
+def _would_refuse(problem: AasmError) -> None:
+    complain_of(problem, "warning")
     complain("a live run with these options would refuse", "warning")

@@ -21,7 +21,7 @@ from ..model.requirements import Identity
 from ..receipt.canonical import canonical, decode, digest_bytes
 from ..receipt.read import open_regular
 from ..receipt.screen import free_text
-from ..state import REMEDY, Directory, host_error, open_directory, open_file
+from ..state import REMEDY, Directory, foresee_file, host_error, open_directory, open_file
 
 NAME, LOCK = "ledger.jsonl", "ledger.lock"
 MAX_LINE = 8192  # bytes of one line; everything in it is bounded
@@ -97,6 +97,19 @@ def append(state: str, entry: Entry, now: int | None = None) -> int:
         if lock >= 0:
             os.close(lock)  # releases it
         os.close(directory.descriptor)
+
+
+def foresee(directory: Directory) -> None:
+    """Raise the HostError that `append` would raise for the ledger that is there now, and change nothing."""
+    lock = foresee_file(directory, LOCK, os.O_WRONLY)
+    if lock is not None:
+        os.close(lock)
+    file = foresee_file(directory, NAME, os.O_RDWR | os.O_APPEND)
+    if file is not None:
+        try:
+            _read_tail(file, os.fstat(file).st_size, os.path.join(directory.path, NAME))
+        finally:
+            os.close(file)
 
 
 def problems(path: str) -> Iterator[str]:

@@ -132,6 +132,7 @@ class CapabilityReport(NamedTuple):
     prerequisites: tuple[Prerequisite, ...]
     maturity: Maturity
     mechanism: str  # the backend's own words about what would hold it; opaque to everybody else
+    witness: str  # what exercises the control in a run, in the backend's own words; "" when nothing does
 
 
 def report(
@@ -145,6 +146,7 @@ def report(
     prerequisites: tuple[Prerequisite, ...] = (),
     maturity: Maturity = Maturity.EXPERIMENTAL,
     mechanism: str = "",
+    witness: str = "",
 ) -> CapabilityReport:
     """Return a report of a supported capability: partial when it states limitations, else full.
 
@@ -167,6 +169,7 @@ def report(
         prerequisites,
         maturity,
         mechanism,
+        witness,
     )
 
 
@@ -186,6 +189,7 @@ def unsupported(domain: CapabilityDomain, reason: str) -> CapabilityReport:
         reason,
         (),
         Maturity.PLANNED,
+        "",
         "",
     )
 
@@ -212,12 +216,16 @@ def can_observe(item: CapabilityReport) -> bool:
 
 def unsatisfied(item: CapabilityReport) -> Prerequisite | None:
     """Return the first prerequisite that is not known to hold, or None. The last one is the control's validation."""
-    validated = PrerequisiteStatus.SATISFIED if item.maturity is Maturity.VALIDATED else PrerequisiteStatus.UNSATISFIED
-    validation = Prerequisite("validation of the control", validated, f"it is {item.maturity.value}")
-    for prerequisite in (*item.prerequisites, validation):
+    for prerequisite in (*item.prerequisites, validation(item)):
         if prerequisite.status is not PrerequisiteStatus.SATISFIED:
             return prerequisite
     return None
+
+
+def validation(item: CapabilityReport) -> Prerequisite:
+    """Return as a prerequisite that the control is validated: one that is not counts as none."""
+    met = PrerequisiteStatus.SATISFIED if item.maturity is Maturity.VALIDATED else PrerequisiteStatus.UNSATISFIED
+    return Prerequisite("validation of the control", met, f"it is {item.maturity.value}")
 
 
 class Provenance(NamedTuple):

@@ -54,7 +54,7 @@ def replaced(
     """
     layers: dict[bytes, Entry] = {}
     for name, value in inherited.items():
-        if name and _travels(name):
+        if name and _travels(name) and not looks_like_authority(name):
             layers[name] = Entry(name, value, "inherited")
     for origin, values in above:
         layers.update({name: Entry(name, value, origin) for name, value in values.items()})

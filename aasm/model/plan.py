@@ -21,8 +21,8 @@ class RefusalReason(Enum):
     OBSERVE_ONLY_FOR_PREVENTION_REQUIREMENT = "observe_only_for_prevention_requirement"
     DECISION_TOO_LATE = "decision_too_late"
     DECISION_NOT_SYNCHRONOUS = "decision_not_synchronous"
-    PREREQUISITE_UNSATISFIED = "prerequisite_unsatisfied"
     NO_EVIDENCE_PRODUCED = "no_evidence_produced"
+    PREREQUISITE_UNSATISFIED = "prerequisite_unsatisfied"
     DESCENDANT_COVERAGE_INSUFFICIENT = "descendant_coverage_insufficient"
     EVIDENCE_QUALITY_BELOW_MINIMUM = "evidence_quality_below_minimum"
 
@@ -101,12 +101,13 @@ class RefusalKind(Enum):
     NEGOTIATION = "negotiation"
     EVIDENCE_MINIMUM = "evidence_minimum"
     PATHS = "paths"
+    REGISTRATION = "registration"
 
 
 class Refusal(NamedTuple):
     """A launch that does not happen. `shortfalls` lists all, not only the first.
 
-    `text` is for a person and may have several lines: whoever makes it passes what comes from outside through `one_line`.
+    `text` is for a person and may have several lines: what comes from outside is in it as `errors.one_line` has it.
     """
 
     kind: RefusalKind

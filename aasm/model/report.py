@@ -11,7 +11,7 @@ from .descriptors import DescriptorInventory
 from .domains import BackendCapabilities, CapabilityDomain
 from .evidence import ClaimTerm, EvidenceBasis
 from .grants import Grant
-from .plan import Refusal, Selection
+from .plan import Outcome, Refusal, Selection
 from .requirements import CredentialPosture, Identity, Requirement
 
 REPORT_SCHEMA = "aasm.isolation.report/1"
@@ -93,6 +93,9 @@ class DomainLine(NamedTuple):
     basis: EvidenceBasis
     prevention_supported: bool
     policy_gaps: tuple[str, ...]
+    expected: ClaimTerm = ClaimTerm.UNMEASURED  # what the plan can come to in this run, at the most
+    sources: tuple[str, ...] = ()  # what will give evidence: what is installed, and what exercises it
+    granularity: ScopeGranularity | None = None
 
 
 class IsolationReport(NamedTuple):
@@ -108,6 +111,7 @@ class IsolationReport(NamedTuple):
     selection: Selection
     refusal: Refusal | None
     requirements: tuple[Requirement, ...]  # the requested capability set
+    outcomes: tuple[Outcome, ...]  # what the plan makes of each of them; empty without a plan
     domains: tuple[DomainLine, ...]
     credentials: CredentialPosture
     descriptors: DescriptorInventory | None

@@ -16,7 +16,6 @@ from .grants import Grant
 from .plan import EnforcementPlan, Refusal, Selection
 from .report import Coverage
 from .requirements import ExecutionSpec, Identity, Lease, ResourceLimits
-from .sections import Sections
 
 
 class Place(NamedTuple):
@@ -56,10 +55,11 @@ class ResolvedRun(NamedTuple):
     argv: tuple[bytes, ...]
     candidates: tuple[bytes, ...]  # the paths that exec tries, in order
     environment: Environment
-    ceilings: ResourceLimits  # all unset without a boundary
+    ceilings: ResourceLimits  # as stated; without a boundary nothing enforces them
     canary_path: str
     descriptors: DescriptorInventory
-    sections: Sections
+    target: str  # the id under which the command line names what is run
+    settings: str  # managed settings that an adapter generates; "" when there are none
     leases: tuple[Lease, ...] = ()
 
 

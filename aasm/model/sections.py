@@ -48,12 +48,3 @@ class LeasePlan(NamedTuple):
     """What leases a governed runtime would decide by; `unavailable` says why there is no plan."""
 
     unavailable: str
-
-
-class Sections(NamedTuple):
-    """What a run is beside its boundary, each with its own section in the dry run."""
-
-    fidelity: Fidelity
-    protection: Protection
-    settings: ManagedSettings
-    lease_plan: LeasePlan

@@ -136,10 +136,14 @@ def _scope(policy: Policy, domain: Domain, paths: dict[Domain, tuple[str, ...]])
     return permit_only(names) if names else WHOLE
 
 
+_SILENT = {Domain.PROCESS_CREATION: "capabilities denies neither terminal_exec nor agent_spawn"}
+
+
 def _coverage(domain: Domain, requirements: tuple[Requirement, ...]) -> Coverage:
     stated = [item for item in requirements if item.domain is domain]
     if not stated and domain in NODES:
-        return Coverage(domain, RequestedControl.NOT_STATED, f"{NODES[domain]} is absent, and so restricts nothing")
+        silence = _SILENT.get(domain, f"{NODES[domain]} is absent")
+        return Coverage(domain, RequestedControl.NOT_STATED, f"{silence}, and so restricts nothing")
     if not stated:
         return Coverage(domain, RequestedControl.POLICY_CANNOT_EXPRESS, "no policy node states this domain")
     detail = "; ".join(describe(item) for item in stated)

@@ -13,6 +13,7 @@ import errno
 import os
 from typing import NamedTuple
 
+from .. import state
 from ..errors import HostError, UsageError, system_text
 from ..state import Directory, host_error, open_below, open_directory
 
@@ -46,9 +47,20 @@ def reserve(state: str, run_id: str) -> Reservation:
     return _hold(directory, f"-{run_id}{SUFFIX}", True)
 
 
-def check_file(path: str) -> None:
-    """Raise what `reserve_file` would raise for what is at `path`, and change nothing."""
+def foresee(parent: Directory) -> None:
+    """Raise the HostError that `reserve` would raise for what is in the state directory now, and change nothing."""
+    path = os.path.join(parent.path, DIRECTORY)
+    if os.path.lexists(path):
+        found = state.foresee(path)
+        if found is not None:
+            os.close(found.descriptor)
+
+
+def foresee_file(path: str) -> None:
+    """Raise what `reserve_file` would raise for what is at `path`, as far as it can be seen, and change nothing."""
     os.close(_free_place(path).descriptor)
+    if not os.access(os.path.dirname(path) or ".", os.W_OK | os.X_OK, effective_ids=True):
+        raise host_error(OSError(errno.EACCES, os.strerror(errno.EACCES)), path)
 
 
 def reserve_file(path: str) -> Reservation:

@@ -45,6 +45,13 @@ def begin(confined: bool) -> Begun:
         raise HostError(what, "", remedy) from None
 
 
+def foresee(confined: bool) -> None:
+    """Raise the HostError with which `begin` would refuse this process as it is now, and change nothing."""
+    _check_proc()
+    if confined:
+        _check_descriptors()
+
+
 def _begin(confined: bool) -> Begun:
     if confined:
         _check_descriptors()

@@ -20,9 +20,13 @@ def parent(environ_tmpdir: str | None) -> str:
 
 
 def foresee(directory: str) -> None:
-    """Raise the HostError that `create` would raise for what is there now, and change nothing."""
-    if not os.path.isdir(directory):
-        raise _impossible("there is no such directory", directory)
+    """Raise the HostError that `create` would raise, as far as it can be seen without writing. Changes nothing."""
+    try:
+        found = os.stat(directory)
+    except OSError as problem:
+        raise _impossible(system_text(problem), directory) from None
+    if not stat.S_ISDIR(found.st_mode):
+        raise _impossible(os.strerror(errno.ENOTDIR), directory)
     if not os.access(directory, os.W_OK | os.X_OK, effective_ids=True):
         raise _impossible(os.strerror(errno.EACCES), directory)
 
@@ -37,9 +41,13 @@ def create(directory: str) -> str:
     path = os.path.join(directory, f"aasm-{os.urandom(8).hex()}")
     try:
         os.mkdir(path, 0o700)
+    except OSError as problem:
+        raise _impossible(system_text(problem), directory) from None
+    try:
         for name in (HOME, TEMPORARY, RUNTIME):
             os.mkdir(os.path.join(path, name), 0o700)
     except OSError as problem:
+        remove(path)
         raise _impossible(system_text(problem), directory) from None
     return path
 

@@ -162,6 +162,33 @@ def test_the_wall_clock_is_observed_and_its_end_is_a_detection(lab: Lab) -> None
 
 
 @ONCE
+def test_what_one_ceiling_showed_speaks_for_no_other(lab: Lab) -> None:
+    words = lab.command(*exec_options(lab, "process"), "--max-open-files", "100000", *OPTIONS[2:], "--", "true")
+    done = lab.bare("sh", "-c", 'ulimit -n 300 && exec "$@"', "sh", *words)
+    assert done.returncode == 0, done.stderr
+    assert canaries(lab.receipt())["open_files"] == "inconclusive"
+    assert canaries(lab.receipt())["file_size"] == "held"
+    assert domain(lab.receipt(), "resource")["claim"] == "planned"
+    launch(lab, "process", "true", options=("--max-wall-clock-seconds", "60", *OPTIONS))
+    assert domain(lab.receipt(), "resource")["claim"] == "planned"  # the clock is the weaker, and did nothing
+
+
+@ONCE
+def test_each_ceiling_has_its_own_verdict_in_the_report(lab: Lab) -> None:
+    options = ("--max-cpu-seconds", "9", "--max-wall-clock-seconds", "60", *OPTIONS, "--report", "always")
+    done = launch(lab, "process", "true", options=options)
+    keys = dict(line.split("=", 1) for line in done.stderr.splitlines() if line.startswith("requested_requirement"))
+    found = {
+        keys[f"requested_requirement.{n}.stated_by"]: keys[f"requested_requirement.{n}.outcome"]
+        for n in range(int(keys["requested_requirement_count"]))
+    }
+    assert {name: outcome for name, outcome in found.items() if name.startswith("--")} == {
+        "--max-cpu-seconds": "unmet", "--max-wall-clock-seconds": "observed",
+        "--max-open-files": "enforced", "--max-file-size-bytes": "enforced",
+    }  # fmt: skip
+
+
+@ONCE
 def test_a_wall_clock_beside_a_held_ceiling_claims_no_more_than_the_weaker_of_them(lab: Lab) -> None:
     done = launch(lab, "process", "true", options=("--max-wall-clock-seconds", "60", *OPTIONS))
     assert done.returncode == 0, done.stderr
@@ -178,7 +205,8 @@ def test_without_a_boundary_one_line_says_that_no_ceiling_is_enforced(lab: Lab) 
     assert said == "warning: without a boundary no ceiling is enforced" and set(named.split(", ")) == set(options[::2])
     shown = launch(lab, "none", "true", options=(*options, "--dry-run", "--json"))
     assert json.loads(shown.stdout)["isolation"]["requested_requirement_count"] == 0
-    assert resource_line(shown.stdout)["requested"] == "policy_cannot_express"
+    assert resource_line(shown.stdout)["requested"] == "stated"
+    assert json.loads(shown.stdout)["launch_command"]["ceilings"][0]["kept_by"].startswith("nothing")
 
 
 @ONCE

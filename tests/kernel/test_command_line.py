@@ -39,6 +39,8 @@ WRONG: dict[str, tuple[Sequence[str], str]] = {
     "backend in capitals": (["--isolation", "auto", "--isolation-backend", "SANDLOCK"], "there is no backend `SAN"),
     "backend without a boundary": (
         ["--isolation-backend", "aasm-native"], "--isolation-backend: names a backend, and --isolation none asks"),
+    "a switch with a value": (["--dry-run=x"], "argument --dry-run: takes no value, and was given 'x'"),
+    "bytes that are no text": (["--isolation", "\udcff"], "invalid choice: '\\xff'"),
     "JSON without a preview": (["--json"], "--json: only a dry run is printed as JSON; add --dry-run"),
     "JSON of an order": (["--dry-run", "--json", "--show-order", "--isolation", "auto"], "an order is bytes, not JSON"),
     "descriptor of the program": (["--status-fd", "2"], DESCRIPTOR + "'2'"),
@@ -127,7 +129,7 @@ def test_what_is_not_utf8_is_refused_as_soon_as_a_boundary_is_asked_for(lab: Lab
 
 def test_the_table_names_every_option() -> None:
     """So that an option that is new gets its wrong values too."""
-    named = " ".join(word for options, _ in WRONG.values() for word in options) + " ".join(TWICE)
+    named = {word.partition("=")[0] for options, _ in WRONG.values() for word in options} | set(TWICE)
     assert [option for option in OPTIONS if option not in named] == []
 
 
@@ -136,8 +138,12 @@ def test_an_option_that_stands_twice_is_refused_since_nobody_knows_which_was_mea
     for option, value in TWICE.items():
         done = lab.aasm(*RUN, option, value, f"{option}={value}", "--", "touch", "ran")
         assert_usage_error(lab, done, f"{option}: given more than once")
-    done = lab.aasm(*RUN, "--status-fd", "3", "--status-fd", "3", "--", "touch", "ran", pass_fds=[])
-    assert_usage_error(lab, done, "--status-fd")
+    reading, writing = os.pipe()
+    words = ("--status-fd", str(writing), "--status-fd", str(writing))
+    done = lab.aasm(*RUN, *words, "--", "touch", "ran", pass_fds=[writing])
+    os.close(reading)
+    os.close(writing)
+    assert_usage_error(lab, done, "--status-fd: given more than once")
 
 
 WHERE = {

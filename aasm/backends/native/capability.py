@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import Callable, Mapping
+from typing import Callable, Mapping, NamedTuple
 
 from ... import __version__
 from ..._sys import landlock
@@ -64,8 +64,25 @@ MECHANISMS: Mapping[Domain, str] = {
     Domain.RESOURCE: "resource limits, soft and hard",
 }
 
-# Ceilings by the resource limit that holds them (setrlimit(2)), and those that nothing here holds, with the reason.
-HELD_BY_LIMIT: Mapping[str, str] = {"max_open_files": "RLIMIT_NOFILE", "max_file_size_bytes": "RLIMIT_FSIZE"}
+# What exercises a control in every run; the others are installed and tried by nobody.
+WITNESSES: Mapping[Domain, str] = {
+    Domain.FILESYSTEM_READ: "canary file_read",
+    Domain.FILESYSTEM_WRITE: "canary file_write",
+}
+
+
+class ByLimit(NamedTuple):
+    """How a ceiling is held: by a resource limit (setrlimit(2)), under the `name` of its canary and its host fact."""
+
+    limit: str
+    name: str
+
+
+# Ceilings by what holds them, and those that nothing here holds, with the reason.
+HELD_BY_LIMIT: Mapping[str, ByLimit] = {
+    "max_open_files": ByLimit("RLIMIT_NOFILE", "open_files"),
+    "max_file_size_bytes": ByLimit("RLIMIT_FSIZE", "file_size"),
+}
 NOT_HELD: Mapping[str, str] = {
     "max_memory_bytes": "no control group is used, and no resource limit bounds the memory of a tree",
     "max_pids": "no control group is used, and RLIMIT_NPROC counts a user's processes on the whole host",
@@ -132,6 +149,7 @@ def _enforced(domain: Domain) -> CapabilityReport:
         limitations=LIMITATIONS[domain],
         maturity=Maturity.VALIDATED,  # by the denials of tests/kernel and tests/adversarial, each with its control
         mechanism=MECHANISMS[domain],
+        witness=WITNESSES.get(domain, ""),
     )
 
 
@@ -202,9 +220,11 @@ def _resource(requirement: Requirement) -> CapabilityReport:
 
 
 def _by_limit(names: tuple[str, ...]) -> CapabilityReport:
-    held = " and ".join(HELD_BY_LIMIT[name] for name in names)
+    held = " and ".join(HELD_BY_LIMIT[name].limit for name in names)
     return _enforced(Domain.RESOURCE)._replace(
-        limitations=("held for each process by itself and not for the tree",), mechanism=f"{held}, soft and hard"
+        limitations=("held for each process by itself and not for the tree",),
+        mechanism=f"{held}, soft and hard",
+        witness=" and ".join(f"canary {HELD_BY_LIMIT[name].name}" for name in names),
     )
 
 
@@ -219,4 +239,5 @@ def _by_supervisor() -> CapabilityReport:
         limitations=("what was done before the end stays done",),
         maturity=Maturity.VALIDATED,
         mechanism="the supervisor's clock, which ends the tree",
+        witness="the clock itself, when it ends a run",
     )

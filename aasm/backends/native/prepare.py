@@ -7,6 +7,7 @@ from __future__ import annotations
 import errno
 import os
 import resource
+from typing import Iterator
 
 from ..._sys import landlock, order as orders
 from ..._sys.bpf import length
@@ -48,18 +49,21 @@ def filter_plan(requirements: tuple[Requirement, ...]) -> filters.FilterPlan:
     )
 
 
-LIMITS = {"max_open_files": resource.RLIMIT_NOFILE, "max_file_size_bytes": resource.RLIMIT_FSIZE}
-
-
 def limits(requirements: tuple[Requirement, ...], hard: LimitFacts) -> list[orders.Limit]:
     """Return the resource limits that hold the ceilings, soft and hard: never more than the host gives this process."""
-    of_host = {"max_open_files": hard.open_files, "max_file_size_bytes": hard.file_size}
-    found: dict[str, int] = {}
+    of_host = hard._asdict()
+    found: dict[int, int] = {}
+    for name, value in _ceilings(requirements):
+        row = capability.HELD_BY_LIMIT[name]
+        number = getattr(resource, row.limit)
+        found[number] = min(n for n in (value, of_host[row.name], found.get(number, -1)) if n >= 0)
+    return [(number, value, value) for number, value in found.items()]
+
+
+def _ceilings(requirements: tuple[Requirement, ...]) -> Iterator[tuple[str, int]]:
     for item in requirements:
-        for name, value in stated_ceilings(item.scope.limits).items() if item.scope.limits else ():
-            known = [number for number in (value, of_host[name], found.get(name, -1)) if number >= 0]
-            found[name] = min(known)
-    return [(LIMITS[name], value, value) for name, value in found.items()]
+        if item.scope.limits is not None:
+            yield from stated_ceilings(item.scope.limits).items()
 
 
 def canaries(run: ResolvedRun, deciding: rules.Handled) -> tuple[tuple[str, str], ...]:
@@ -69,17 +73,13 @@ def canaries(run: ResolvedRun, deciding: rules.Handled) -> tuple[tuple[str, str]
     return (
         ("file_read", _untried(run, reads, "reading", write=False)),
         ("file_write", _untried(run, writes, "writing", write=True)),
-        *((name, _unlimited(run, ceiling)) for name, ceiling in LIMIT_CANARIES),
+        *((row.name, _unlimited(run, ceiling)) for ceiling, row in capability.HELD_BY_LIMIT.items()),
         ("call", ""),
     )
 
 
-LIMIT_CANARIES = (("open_files", "max_open_files"), ("file_size", "max_file_size_bytes"))
-
-
 def _unlimited(run: ResolvedRun, ceiling: str) -> str:
-    stated = [name for item in held(run) if item.scope.limits for name in stated_ceilings(item.scope.limits)]
-    return "" if ceiling in stated else f"no {ceiling} is stated"
+    return "" if ceiling in dict(_ceilings(held(run))) else f"no {ceiling} is stated"
 
 
 def _untried(run: ResolvedRun, decided: bool, verb: str, write: bool) -> str:
