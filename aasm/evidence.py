@@ -210,8 +210,10 @@ def _expected(run: ResolvedRun, domain: Domain) -> ClaimTerm:
     if weakest.shortfall:
         return _planned_claim(weakest)
     item = run.plan.backend.report_on(weakest.requirement)
-    exercised = item is not None and bool(item.witness) and asserts_coverage(claim_ceiling(item))
-    return ClaimTerm.OBSERVED if exercised else ClaimTerm.PLANNED
+    if item is None or not item.witness or not asserts_coverage(claim_ceiling(item)):
+        return ClaimTerm.PLANNED
+    # what decides after the effect can end a run, and an end is a detection
+    return ClaimTerm.DETECTED if item.timing is DecisionTiming.POST else ClaimTerm.OBSERVED
 
 
 def _sources(run: ResolvedRun, domain: Domain) -> Iterator[str]:

@@ -37,13 +37,13 @@ TRIED = {READ: "observed", WRITE: "observed", "syscall": "unmeasured"}
 LAUNCHES: Dict[str, Launch] = {
     "none": Launch(("--isolation", "none", "--system", "--max-pids", "9"), ("sh", "-c", "exit 3"), 3, receipt=False),
     "none, with a receipt": Launch(
-        ("--isolation", "none", "--system", "--receipt", "../home/r"), ("true",), 0, claims={READ: "unmeasured"}
+        ("--isolation", "none", "--system", "--receipt", "../outside/r"), ("true",), 0, claims={READ: "unmeasured"}
     ),
     "process, with ceilings": Launch(
         (*CONFINED, *CEILINGS, "--no-proxy"), ("true",), 0, claims={**TRIED, "resource": "unmeasured"}
     ),
     "process, writing not restricted": Launch(
-        ("--isolation", "process", "--policy", "../home/policy"),
+        ("--isolation", "process", "--policy", "../outside/policy"),
         ("true",),
         0,
         claims={READ: "observed", WRITE: "unmeasured"},
@@ -64,7 +64,7 @@ LAUNCHES: Dict[str, Launch] = {
 
 def receipts(lab: Lab) -> List[Dict[str, Any]]:
     """Return the envelopes of the receipts in the state directory, and of the one that was put elsewhere."""
-    elsewhere = lab.home / "r"
+    elsewhere = lab.outside / "r"
     return lab.receipts() + ([json.loads(elsewhere.read_text())] if elsewhere.exists() else [])
 
 
@@ -78,7 +78,7 @@ def launched(lab: Lab, launch: Launch) -> Tuple["Done[str]", Dict[str, Any]]:
 def verdict(lab: Lab, sound: bool) -> List[Finding]:
     """Judge what the verifier says of the receipt, in both forms."""
     found = []
-    path = next(lab.state.glob("execution-receipts/*.json"), lab.home / "r")
+    path = next(lab.state.glob("execution-receipts/*.json"), lab.outside / "r")
     done = lab.aasm("receipt", "verify", str(path))
     found += judge_verdict(done.stdout, sound)
     as_json = json.loads(lab.aasm("receipt", "verify", "--json", str(path)).stdout)
@@ -91,7 +91,7 @@ def verdict(lab: Lab, sound: bool) -> List[Finding]:
 @pytest.mark.parametrize("name", LAUNCHES)
 def test_nothing_that_a_launch_says_outruns_its_evidence(name: str, lab: Lab) -> None:
     launch = LAUNCHES[name]
-    lab.file(lab.home / "policy", "filesystem:\n  read:\n    allow: ['${system}']\n")
+    lab.file(lab.outside / "policy", "filesystem:\n  read:\n    allow: ['${system}']\n")
     done, status = launched(lab, launch)
     assert (done.returncode, done.stdout) == (launch.code, ""), done.stderr
     envelopes = receipts(lab)
@@ -106,7 +106,7 @@ def test_nothing_that_a_launch_says_outruns_its_evidence(name: str, lab: Lab) ->
 
 
 @ONCE
-@pytest.mark.parametrize("options", [CONFINED[:-2], ("--isolation", "none", "--system", "--receipt", "../home/r")])
+@pytest.mark.parametrize("options", [CONFINED[:-2], ("--isolation", "none", "--system", "--receipt", "../outside/r")])
 def test_the_lines_for_a_terminal_say_what_the_receipt_says(options: Sequence[str], lab: Lab) -> None:
     command = lab.command("run", "exec", *options, "--max-wall-clock-seconds", "50", "--", "true")
     with Terminal(lab, command) as terminal:

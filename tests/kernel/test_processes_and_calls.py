@@ -93,7 +93,7 @@ def test_a_program_that_needs_only_the_named_calls_runs(lab: Lab) -> None:
     assert (done.stdout, done.returncode) == ("said\ncontent\n", 3), done.stderr
     assert (lab.workspace / "made").read_text() == "kept\n"
     line = domain(lab.receipt(), "syscall")
-    assert (line["requested"], line["state"], line["claim"]) == ("stated", "prevention", "observed")
+    assert (line["requested"], line["state"], line["claim"]) == ("stated", "prevention", "planned")
 
 
 @pytest.mark.parametrize("depth", [0, 1, 2])

@@ -66,13 +66,15 @@ def _ceilings(requirements: tuple[Requirement, ...]) -> Iterator[tuple[str, int]
             yield from stated_ceilings(item.scope.limits).items()
 
 
-def canaries(run: ResolvedRun, deciding: rules.Handled) -> tuple[tuple[str, str], ...]:
-    """Return each canary with the reason for which it is not applicable, or "" when it will be tried."""
-    reads = bool(deciding.fs & landlock.LANDLOCK_ACCESS_FS_READ_FILE)
-    writes = bool(deciding.fs & landlock.LANDLOCK_ACCESS_FS_WRITE_FILE)
+def canaries(run: ResolvedRun) -> tuple[tuple[str, str], ...]:
+    """Return each canary with the reason for which it is not applicable, or "" when it will be tried.
+
+    The plan says what has to be tried, not the order: an order that lacks a control must not lack its canary as well.
+    """
+    planned = domains(held(run))
     return (
-        ("file_read", _untried(run, reads, "reading", write=False)),
-        ("file_write", _untried(run, writes, "writing", write=True)),
+        ("file_read", _untried(run, Domain.FILESYSTEM_READ in planned, "reading", write=False)),
+        ("file_write", _untried(run, Domain.FILESYSTEM_WRITE in planned, "writing", write=True)),
         *((row.name, _unlimited(run, ceiling)) for ceiling, row in capability.HELD_BY_LIMIT.items()),
         ("call", ""),
     )
@@ -94,7 +96,7 @@ def build(run: ResolvedRun, launch: LaunchFacts, root: Grant) -> orders.Order:
     """Return the order of one launch."""
     machine, requirements = arch(launch.host.arch), held(run)
     deciding = _deciding(run, launch.host)
-    tried = {name for name, reason in canaries(run, deciding) if not reason}
+    tried = {name for name, reason in canaries(run) if not reason}
     order = orders.Order()
     order.handled = (*deciding, 0)
     order.rules = [_rule(item) for item in rules.rules(run.grants, deciding, root)]
@@ -201,7 +203,7 @@ class NativeBackend:
     def prepare(self, run: ResolvedRun, launch: LaunchFacts) -> SpawnSpec:
         """See backends/base.py. OrderError is turned into a refusal by the caller."""
         order = build(run, launch, pinned("/", read=False, write=False, origin="root"))
-        tried = canaries(run, _deciding(run, launch.host))
+        tried = canaries(run)
         paths = tuple(os.fsdecode(rule[3]) for rule in order.rules)
         data = orders.encode(order)
         return SpawnSpec(data, launch.name, bool(order.filter_a), paths, tried, installed(run, order))

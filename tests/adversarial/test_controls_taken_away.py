@@ -1,0 +1,72 @@
+# SPDX-FileCopyrightText: 2026 The aasm authors
+# SPDX-License-Identifier: Apache-2.0
+"""A control that is taken away takes its claim with it: either nothing is executed, or nothing is claimed of it."""
+
+from __future__ import annotations
+
+import json
+from typing import Sequence
+
+import pytest
+from support import driver
+from support.inside import grants, policy, policy_file
+from support.launch import Lab, domain
+from support.outcome import ONCE, one_error
+
+from aasm.policy.vocabulary import SYSCALLS
+
+# What is changed in the supervisor, and the canary that then has to be breached.
+CAUGHT = {
+    "reading is not decided": ("landlock.READ_RIGHTS = 0", "rules", "file_read"),
+    "writing is not decided": ("landlock.WRITE_RIGHTS = landlock.NEVER_GRANTED = 0", "rules", "file_write"),
+    "everything is granted": ("rules.access = lambda grant: landlock.READ_RIGHTS | landlock.WRITE_RIGHTS", "", "file_"),
+    "the filter lets everything pass": ("floor.REFUSED = {}", "floor", "call"),
+}
+BEGIN = "from aasm._sys import landlock\nfrom aasm.backends.native import filters, floor, prepare, rules\n"
+GRANT_ALL = BEGIN + (
+    "whole = prepare.build\n"
+    "def build(run, launch, root):\n"
+    "    grant = root._replace(read=True, write=True)\n"
+    "    return whole(run._replace(grants=(*run.grants, grant), canary_path=run.canary_path), launch, root)\n"
+    "prepare.build = build\n"
+    "prepare.covers = lambda grants, path, write: False\n"
+)
+
+
+@ONCE
+@pytest.mark.parametrize("name", list(CAUGHT))
+def test_a_boundary_without_a_control_executes_nothing(lab: Lab, name: str) -> None:
+    change, _, canary = CAUGHT[name]
+    change = GRANT_ALL if name == "everything is granted" else BEGIN + change + "\n"
+    words = ("run", "exec", "--isolation", "process", "--system", "--write", str(lab.workspace), "--report", "never")
+    done = driver.run(lab, change, *words, "--", "touch", "ran")
+    assert done.returncode == 125 and f"its canary {canary}" in one_error(done), done.stderr
+    assert not (lab.workspace / "ran").exists() and lab.receipts() == []
+
+
+# What nothing exercises: the control is gone, the program runs, and no output may say more than that it was planned.
+UNSEEN: dict[str, tuple[str, dict[str, object], Sequence[str]]] = {
+    "syscall": ("plan._replace(allowed_calls=None)", {"syscalls": {"allow": list(SYSCALLS)}}, ("/bin/mkdir", "new")),
+    "process_creation": (
+        "plan._replace(no_new_process=False)", {"capabilities": {"deny": ["agent_spawn"]}},
+        ("/bin/sh", "-c", "/bin/mkdir new; exit"),
+    ),
+}  # fmt: skip
+
+
+@ONCE
+@pytest.mark.parametrize("name", list(UNSEEN))
+def test_a_control_that_nothing_tries_is_never_claimed(lab: Lab, name: str) -> None:
+    changed, stated, program = UNSEEN[name]
+    change = BEGIN + f"whole = filters.filter_b\nfilters.filter_b = lambda arch, plan: whole(arch, {changed})\n"
+    path = policy_file(lab, policy(filesystem=grants([lab.workspace], [lab.workspace]), **stated), "policy.json")
+    words = ("run", "exec", "--isolation", "process", "--policy", str(path), "--report", "always")
+    held = lab.aasm(*words, "--", *program)
+    assert not (lab.workspace / "new").exists(), "the control"
+    gone = driver.run(lab, change, *words, "--", *program)
+    assert (lab.workspace / "new").exists(), gone.stderr
+    for done in (held, gone):
+        claims = [line for line in done.stderr.splitlines() if line.startswith(f"domain.{name}.claim=")]
+        assert claims == [f"domain.{name}.claim=planned"] * 2
+    assert {domain(found["body"], name)["claim"] for found in lab.receipts()} == {"planned"}
+    assert "denied_before_execution" not in json.dumps(lab.receipts())
