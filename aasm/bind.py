@@ -149,9 +149,9 @@ def _foresee(request: Request, around: Surroundings) -> None:
         canary = state.foresee_file(directory, state.CANARY, os.O_RDWR)
         if canary is not None:
             os.close(canary)
-        ledger.foresee(directory)
         if request.isolation != "none" and request.receipt is None:
             store.foresee(directory)
+        ledger.foresee(directory)
     finally:
         os.close(directory.descriptor)
 

@@ -34,6 +34,7 @@ class AasmError(Exception):
     """Every error that a user can meet. Subclasses say who must act."""
 
     exit_code = REFUSED
+    run_id = ""  # of the run that it ended, once it has one
 
     def __init__(self, what: str, where: str = "", remedy: str = "") -> None:
         super().__init__(what, where, remedy)

@@ -249,9 +249,9 @@ STEPS: tuple[tuple[str, Callable[[Launch], None]], ...] = (
     ("order", read_order),
     ("descriptors", set_descriptors),
     ("directory", enter_directory),
-    ("controls", run_controls),
     ("capabilities", drop_capabilities),
     ("no_new_privs", forbid_new_privileges),
+    ("controls", run_controls),  # with the rights of the program: what refuses later is the boundary alone
     ("landlock", restrict_paths),
     ("file_canary", try_files),
     ("limits", set_limits),

@@ -130,8 +130,9 @@ def _launch(held: _Held, begun: Begun, listen: Callable[[Event], None]) -> Resul
         ours = problem if isinstance(problem, AasmError) else _unforeseen(problem)
         held.broke(ours)
         if held.under_way:
-            raise SupervisionError(ours.what, ours.where, ours.remedy) from problem
-        raise ours from problem
+            ours = SupervisionError(ours.what, ours.where, ours.remedy)
+        ours.run_id = held.identity.session_id
+        raise ours from None
     finally:
         held.clean()
 

@@ -64,32 +64,40 @@ def foresee(path: str) -> Directory | None:
     """
     path = os.path.abspath(path)
     if os.path.lexists(path):
-        directory = open_directory(path)
-        _foresee_writing(path, os.path.join(path, CANARY))
-        return directory
+        return open_directory(path)
     above = os.path.dirname(path)
     while not os.path.lexists(above):
         above = os.path.dirname(above)
-    _foresee_writing(above, path)
+    foresee_new(above, path)
     return None
 
 
-def _foresee_writing(directory: str, path: str) -> None:
-    """Raise the HostError about `path` that creating something in `directory` would end in, as far as modes say."""
+def foresee_new(directory: str, path: str) -> None:
+    """Raise the HostError that creating `path` in `directory` would end in, as far as the modes say it."""
     try:
-        os.close(os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
-        if not os.access(directory, os.W_OK | os.X_OK, effective_ids=True):
-            raise OSError(errno.EACCES, os.strerror(errno.EACCES))
+        expect_writable(directory)
     except OSError as problem:
         raise host_error(problem, path) from None
 
 
+def expect_writable(directory: str) -> None:
+    """Raise the OSError that creating something in `directory` would end in, as far as modes and mount options say."""
+    os.close(os.open(directory, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC))
+    number = errno.EROFS if os.statvfs(directory).f_flag & os.ST_RDONLY else errno.EACCES
+    if number == errno.EROFS or not os.access(directory, os.W_OK | os.X_OK, effective_ids=True):
+        raise OSError(number, os.strerror(number))
+
+
 def foresee_file(parent: Directory, name: str, flags: int) -> int | None:
-    """Return what `open_file` would for a file that is there; None when there is none. Changes nothing; HostError."""
+    """Return what `open_file` would for a file that is there; None when it could be made. HostError; no change."""
+    path = os.path.join(parent.path, name)
     try:
         os.stat(name, dir_fd=parent.descriptor, follow_symlinks=False)
     except FileNotFoundError:
+        foresee_new(parent.path, path)
         return None
+    except OSError as problem:
+        raise host_error(problem, path) from None
     return _open_file(parent, name, flags)
 
 
@@ -196,6 +204,10 @@ def open_canary(path: str) -> None:
     """
     directory = open_directory(path)
     try:
-        os.close(open_file(directory, CANARY, os.O_RDWR))
+        canary = open_file(directory, CANARY, os.O_RDWR)
+        try:
+            os.fchmod(canary, 0o600)  # a program may change the mode of its user's files, and so spoil what is tried
+        finally:
+            os.close(canary)
     finally:
         os.close(directory.descriptor)

@@ -125,8 +125,9 @@ class Voice:
 def _refused(problem: AasmError) -> Result:
     from ..run import Result
 
-    ending = "supervision_failed" if isinstance(problem, SupervisionError) else "refused"
-    return Result(problem.exit_code, "launcher", ending, None, "", None)
+    if isinstance(problem, SupervisionError):
+        return Result(problem.exit_code, "unknown", "supervision_failed", None, problem.run_id, None)
+    return Result(problem.exit_code, "launcher", "refused", None, problem.run_id, None)
 
 
 def _tell(options: argparse.Namespace, result: Result) -> None:
@@ -159,6 +160,8 @@ def _preview(options: argparse.Namespace, request: Request) -> int:
         return OK
     if options.show_order:
         put(preview.order(found))
+        for text in run.cautions(found.run, request):
+            complain(text, "warning")
         if request.ceilings.max_wall_clock_seconds is not None:
             complain("--max-wall-clock-seconds is not in the order: the supervisor keeps it", "warning")
         return OK

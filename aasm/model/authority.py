@@ -3,7 +3,7 @@
 """In what a descendant's execution has more authority than its ancestor's. Pure: two specs in, a list out.
 
 Nothing is opened or resolved, and no input raises. What cannot be compared is a widening: an empty list is the only
-answer that lets a descendant pass, so that doubt must never lead to it.
+answer that lets a descendant pass, so that doubt must never lead to it. No command asks yet: a run has no ancestor.
 """
 
 from __future__ import annotations

@@ -145,7 +145,13 @@ def execution_of(record: RunRecord, ceiling_secs: int | None) -> Execution:
 def canaries_of(record: RunRecord, reasons: Iterable[tuple[str, str]]) -> tuple[Canary, ...]:
     """Return the canaries of a run; `reasons` says of each name why it was not tried, "" when it was."""
     stated = dict(reasons)
-    return tuple(Canary(name, CanaryResult(result), stated.get(name, "")) for name, result in record.canaries.items())
+    return tuple(
+        Canary(name, CanaryResult(result), stated.get(name) or _CANARY_DETAIL.get(result, ""))
+        for name, result in record.canaries.items()
+    )
+
+
+_CANARY_DETAIL = {CanaryResult.INCONCLUSIVE.value: "it was impossible before the boundary as well, or failed otherwise"}
 
 
 class ReceiptFacts(NamedTuple):

@@ -50,17 +50,18 @@ def reserve(state: str, run_id: str) -> Reservation:
 def foresee(parent: Directory) -> None:
     """Raise the HostError that `reserve` would raise for what is in the state directory now, and change nothing."""
     path = os.path.join(parent.path, DIRECTORY)
-    if os.path.lexists(path):
-        found = state.foresee(path)
-        if found is not None:
-            os.close(found.descriptor)
+    if not os.path.lexists(path):
+        return state.foresee_new(parent.path, path)
+    found = state.foresee(path)
+    if found is not None:
+        os.close(found.descriptor)
+        state.foresee_new(path, path)
 
 
 def foresee_file(path: str) -> None:
     """Raise what `reserve_file` would raise for what is at `path`, as far as it can be seen, and change nothing."""
     os.close(_free_place(path).descriptor)
-    if not os.access(os.path.dirname(path) or ".", os.W_OK | os.X_OK, effective_ids=True):
-        raise host_error(OSError(errno.EACCES, os.strerror(errno.EACCES)), path)
+    state.foresee_new(os.path.dirname(path) or ".", path)
 
 
 def reserve_file(path: str) -> Reservation:

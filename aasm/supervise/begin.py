@@ -47,9 +47,9 @@ def begin(confined: bool) -> Begun:
 
 def foresee(confined: bool) -> None:
     """Raise the HostError with which `begin` would refuse this process as it is now, and change nothing."""
-    _check_proc()
     if confined:
         _check_descriptors()
+    _check_proc()
 
 
 def _begin(confined: bool) -> Begun:

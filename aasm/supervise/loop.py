@@ -133,9 +133,12 @@ class Supervisor:
     def _clocks(self) -> None:
         now = time.monotonic()
         if self._deadline is not None and now >= self._deadline:
-            self._deadline, self._too_long = None, True
-            self.listener(Event("wall_clock"))
-            self._ask_to_end()
+            self._deadline = None
+            self._children()  # it may have ended in time while we were stopped ourselves
+            if self._status is None:
+                self._too_long = True
+                self.listener(Event("wall_clock"))
+                self._ask_to_end()
         if self._kill_at is not None and now >= self._kill_at:
             self._kill_at = now + 0.05
             self._kill_all()
@@ -144,7 +147,10 @@ class Supervisor:
 
     def _signals(self) -> None:
         events = process.read_signals(self.signals)
-        if any(event.from_kernel and event.number in STOPPED_BY_TERMINAL for event in events):
+        # The program can have SIGTTIN and SIGTTOU sent to us, by giving the terminal to a child: no reason to stop
+        # while a clock runs. SIGTSTP is what a person's key sends.
+        stops = STOPPED_BY_TERMINAL if self._deadline is None and self._kill_at is None else (signal.SIGTSTP,)
+        if any(event.from_kernel and event.number in stops for event in events):
             self._from_terminal = True
         for event in events:
             if event.number == signal.SIGCHLD:

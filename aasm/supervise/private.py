@@ -4,11 +4,11 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
 
 from ..errors import HostError, system_text
+from ..state import expect_writable
 
 HOME, TEMPORARY, RUNTIME = "home", "tmp", "run"
 
@@ -22,13 +22,9 @@ def parent(environ_tmpdir: str | None) -> str:
 def foresee(directory: str) -> None:
     """Raise the HostError that `create` would raise, as far as it can be seen without writing. Changes nothing."""
     try:
-        found = os.stat(directory)
+        expect_writable(directory)
     except OSError as problem:
         raise _impossible(system_text(problem), directory) from None
-    if not stat.S_ISDIR(found.st_mode):
-        raise _impossible(os.strerror(errno.ENOTDIR), directory)
-    if not os.access(directory, os.W_OK | os.X_OK, effective_ids=True):
-        raise _impossible(os.strerror(errno.EACCES), directory)
 
 
 def _impossible(why: str, directory: str) -> HostError:

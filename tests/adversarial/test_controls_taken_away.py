@@ -13,6 +13,7 @@ from support.inside import grants, policy, policy_file
 from support.launch import Lab, domain
 from support.outcome import ONCE, one_error
 
+from aasm import launcher
 from aasm.policy.vocabulary import SYSCALLS
 
 # What is changed in the supervisor, and the canary that then has to be breached.
@@ -70,3 +71,21 @@ def test_a_control_that_nothing_tries_is_never_claimed(lab: Lab, name: str) -> N
         assert claims == [f"domain.{name}.claim=planned"] * 2
     assert {domain(found["body"], name)["claim"] for found in lab.receipts()} == {"planned"}
     assert "denied_before_execution" not in json.dumps(lab.receipts())
+
+
+def test_a_canary_whose_mode_was_taken_away_is_given_it_back(lab: Lab) -> None:
+    """A program may change the mode of its user's files: then plain modes would refuse, and nothing would be shown."""
+    done = lab.confined("chmod", "000", str(lab.state / "canary"))
+    assert done.returncode == 0 and (lab.state / "canary").stat().st_mode & 0o777 == 0, "the control"
+    words = ("run", "exec", "--isolation", "process", "--system", "--write", str(lab.workspace), "--report", "never")
+    again = driver.run(lab, GRANT_ALL, *words, "--", "touch", "ran")
+    assert again.returncode == 125 and not (lab.workspace / "ran").exists(), again.stderr
+    if lab.user.uid is None:  # root opens it, gives the mode back, and the canary shows what is wrong
+        assert "its canary file_" in one_error(again)
+        assert (lab.state / "canary").stat().st_mode & 0o777 == 0o600
+
+
+def test_the_controls_have_no_more_rights_than_the_program(lab: Lab) -> None:
+    """Else a capability would open what the boundary then seems to refuse."""
+    steps = [name for name, _ in launcher.STEPS]
+    assert steps.index("capabilities") < steps.index("controls") < steps.index("landlock")

@@ -77,6 +77,30 @@ def test_a_process_that_writes_beyond_the_ceiling_ends_by_the_signal_of_the_kern
     assert done.returncode == 0 and (lab.workspace / "big").stat().st_size == 9000
 
 
+RESERVE = """
+import ctypes
+libc = ctypes.CDLL(None, use_errno=True)
+libc.fallocate.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64]
+def fallocate(mode, size):
+    with open("reserved", "wb") as file:
+        if libc.fallocate(file.fileno(), mode, 0, size):
+            return name_of(ctypes.get_errno())
+    return "ok"
+import signal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+tell(beyond=fallocate(1, 100000), more=fallocate(0, 100000), within=fallocate(0, 4000))
+"""
+
+
+@ONCE
+def test_no_space_is_reserved_beyond_a_file_that_may_not_grow(lab: Lab) -> None:
+    """For FALLOC_FL_KEEP_SIZE some file systems ask for no limit; the filter does."""
+    assert bare(lab, RESERVE).told == {"beyond": "ok", "more": "ok", "within": "ok"}
+    told = held(lab, RESERVE, options=OPTIONS).told
+    assert told == {"beyond": "ENOTSUP", "more": "EFBIG", "within": "ok"}
+    assert held(lab, RESERVE).told["beyond"] == "ok"  # without the ceiling nothing is in its way
+
+
 @ONCE
 def test_a_ceiling_above_that_of_the_host_is_held_by_the_host(lab: Lab) -> None:
     command = ["sh", "-c", 'ulimit -n 300 && exec "$@"', "sh"]

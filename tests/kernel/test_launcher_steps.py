@@ -30,7 +30,7 @@ from aasm import launcher
 from aasm._sys import boundary
 
 ORDER = (
-    "order", "descriptors", "directory", "controls", "capabilities", "no_new_privs", "landlock", "file_canary",
+    "order", "descriptors", "directory", "capabilities", "no_new_privs", "controls", "landlock", "file_canary",
     "limits", "signals", "filter_a", "filter_b", "filter_canary",
 )  # fmt: skip
 STOP = "os.kill(os.getpid(), 19)"

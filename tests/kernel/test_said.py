@@ -145,7 +145,14 @@ loop.Supervisor._clocks = clocks
     mark = f": {lab.workspace}/mark"
     script = f"setsid sh -c 'touch up; sleep 60; {mark}' & sleep 61"
     options = (*exec_options(lab, "process"), "--max-wall-clock-seconds", "1")  # something wakes the loop
-    done = driver.run(lab, change, *options, "--", "sh", "-c", script)
+    reading, writing = os.pipe()
+    options = (*options, "--status-fd", str(writing))
+    done = driver.run(lab, change, *options, "--", "sh", "-c", script, pass_fds=[writing])
+    os.close(writing)
+    with os.fdopen(reading) as stream:
+        status = json.load(stream)
+    assert (status["ending"], status["origin"], status["code"]) == ("supervision_failed", "unknown", 125)
+    assert status["run_id"] == lab.ledger()[-1]["run_id"]
     errors = [line for line in done.stderr.splitlines() if line.startswith("error:")]
     assert done.returncode == 125 and len(errors) == 1 and "planned failure" in errors[0]
     assert "Traceback" not in done.stderr

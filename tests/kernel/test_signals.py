@@ -126,6 +126,28 @@ def test_the_wall_clock_goes_on_for_a_stopped_program(lab: Lab) -> None:
     assert done.returncode == 124, done.stderr
 
 
+@ONCE
+def test_a_program_that_ended_in_time_was_not_ended_by_the_clock(lab: Lab) -> None:
+    """The supervisor was stopped while both happened, so it finds out about the two at once."""
+    argv = command(lab, "process", "sh", "-c", "echo ready; read line; exit 7", options=WITHIN_A_SECOND)
+    with started(lab, argv, stdin=subprocess.PIPE) as process:
+        assert line_of(process) == "ready" and process.stdin is not None
+        program = program_of(process.pid)
+        process.send_signal(signal.SIGSTOP)
+        wait_until(lambda: state_of(process.pid) == "T", "the supervisor stops")
+        process.stdin.write("\n")
+        process.stdin.flush()
+        wait_until(lambda: not alive(program), "the program ends")
+        time.sleep(1.1)  # the ceiling passes
+        process.send_signal(signal.SIGCONT)
+        done = finish(process)
+    assert done.returncode == 7 and "ceiling" not in done.stderr, done.stderr
+    assert lab.receipt()["execution"]["termination"] == {"kind": "self_exited"}
+
+
+WITHIN_A_SECOND = ("--max-wall-clock-seconds", "1", "--report", "never")
+
+
 @ISOLATIONS
 def test_stop_and_continue_are_passed_on_where_there_is_no_terminal(lab: Lab, isolation: str) -> None:
     # The program handles them: in an orphaned process group, as under CI, the kernel drops a stop that nobody handles.

@@ -182,6 +182,32 @@ def test_modes_are_restored_after_the_wall_clock_ended_the_program(lab: Lab) -> 
         assert terminal.modes() == before
 
 
+# Gives the terminal to a child of its own, so that whoever else reads it is stopped by the kernel (SIGTTIN).
+TAKEN = """
+import os, signal, time
+signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+child = os.fork()
+if child == 0:
+    os.setpgid(0, 0)
+    os.tcsetpgrp(0, os.getpid())
+    print("taken", flush=True)
+    time.sleep(60)
+time.sleep(0.3)
+os.read(0, 1)
+"""
+
+
+@ONCE
+def test_a_program_that_takes_the_terminal_cannot_stop_the_clock(lab: Lab) -> None:
+    """Its read in the background stops the whole job; with a clock running, the supervisor does not stop with it."""
+    options = ("--max-wall-clock-seconds", "1")
+    with Terminal(lab, SHELL) as terminal:
+        terminal.prompt()
+        terminal.type(shlex.join(command(lab, "process", *PYTHON, "-c", TAKEN, options=options)) + "\n")
+        terminal.expect("taken")
+        code_is(terminal, 124)
+
+
 # --- job control, seen from the outer shell ------------------------------------------------------------------
 
 CODE = ("echo code $?\n", "code {}\n")

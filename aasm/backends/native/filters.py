@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import errno
 from typing import Iterable, Mapping, NamedTuple
 
 from ..._sys import bpf, syscalls
@@ -21,12 +22,18 @@ STARTUP_BASELINE = (
 )  # fmt: skip
 
 
+# linux/falloc.h: reserves space beyond the end of a file, for which no resource limit is asked
+FALLOC_FL_KEEP_SIZE = 0x1
+NO_RESERVE = floor.allow_only((floor.none_of(1, FALLOC_FL_KEEP_SIZE),), otherwise=bpf.ERRNO(errno.EOPNOTSUPP))
+
+
 class FilterPlan(NamedTuple):
     """What the second filter has to hold beyond the floor."""
 
     no_network: bool = False
     no_new_process: bool = False
     allowed_calls: tuple[str, ...] | None = None  # None: everything but the floor's refusals
+    no_reserve: bool = False  # no space beyond the end of a file
 
 
 def filter_b(arch: Arch, plan: FilterPlan) -> bytes:
@@ -57,6 +64,8 @@ def _rules(plan: FilterPlan) -> dict[str, bpf.Rule]:
     rules.update(floor.CHECKED)
     rules["clone"] = floor.clone_rule(plan.no_new_process)
     rules["socket"] = floor.NO_NETWORK if plan.no_network else floor.OPEN_NETWORK
+    if plan.no_reserve:
+        rules["fallocate"] = NO_RESERVE
     if plan.no_new_process:
         rules.update({"fork": floor.EPERM, "vfork": floor.EPERM})
     return rules
