@@ -14,7 +14,10 @@ from typing import List, Set
 import pytest
 from support.tree import ROOT, project_files
 
-from aasm.errors import EXIT_CODES, SIGNAL_BASE
+from aasm.cli.run import _refused
+from aasm.errors import EXIT_CODES, SIGNAL_BASE, RefusalError, SupervisionError
+from aasm.model.record import Ending
+from aasm.run import Result
 
 MARKDOWN = [path for path in project_files() if path.suffix == ".md"]
 EXIT_ROW = re.compile(r"^\|\s*`?(\d+)(\s*\+\s*n)?`?\s*\|\s*(\S.*?)\s*\|", re.MULTILINE)
@@ -51,6 +54,15 @@ def test_exit_codes_are_those_of_the_code() -> None:
     assert len(rows) == len({row[0] for row in rows}), "an exit code has two rows"
     documented = {(int(code), bool(plus)) for code, plus, _ in rows}
     assert documented == {(code, code == SIGNAL_BASE) for code, _ in EXIT_CODES}
+
+
+def test_the_status_line_has_the_fields_and_the_endings_of_the_table() -> None:
+    text = (ROOT / "docs" / "exit-codes.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.+) \|$", text, re.MULTILINE))
+    assert set(rows) == {"schema", *Result._fields}
+    of_ours = {_refused(problem).ending for problem in (RefusalError("x"), SupervisionError("x"))}
+    assert set(re.findall(r"`(\w+)`", rows["ending"])) == {ending.value for ending in Ending} | of_ours
+    assert "`supervision_failed`: the program may have run" in rows["ending"]
 
 
 def test_the_readme_has_the_two_commands() -> None:

@@ -6,27 +6,27 @@ from __future__ import annotations
 
 import re
 from enum import Enum
-from typing import Dict, List, Set, Type
+from types import SimpleNamespace
+from typing import Any, Dict, Iterator, List, Set, Type
 
 import pytest
 from support.host import facts_for_abi
 from support.reports import CASES, LAUNCHED
-from support.runs import after, before, spawn_spec
+from support.runs import IDENTITY, after, before
 from support.tree import ROOT, python_files
 
-from aasm import backends, evidence
+from aasm import backends, bind, evidence
 from aasm.backends.native import capability
-from aasm.cli import machine, masking, preview
+from aasm.cli import human, machine, masking, preview
 from aasm.cli.options import CEILINGS, ISOLATION, REPORTS
 from aasm.errors import WALL_CLOCK
 from aasm.model import descriptors, domains, plan, report, requirements, sections
 from aasm.model.evidence import BASIS_OF_KIND, ClaimTerm, EvidenceBasis, EvidenceKind, asserts_coverage
-from aasm.model.record import Ending, RunRecord
+from aasm.model.record import Ending
 from aasm.model.requirements import Requirement, RequirementPosture, ResourceLimits, option
 from aasm.planner import negotiate
 from aasm.policy import locate, lowering
 from aasm.policy.document import Policy
-from aasm.run import Resolution
 
 TEXT = (ROOT / "docs" / "isolation.md").read_text(encoding="utf-8")
 FLOWING = re.sub(r"\s+", " ", TEXT)
@@ -40,6 +40,7 @@ VOCABULARIES: Dict[str, Type[Enum]] = {
     "posture of a requirement": requirements.RequirementPosture,
     "descendants": requirements.DescendantRequirement,
     "requested": report.RequestedControl,
+    "granularity": report.ScopeGranularity,
     "state": report.ControlState,
     "timing": domains.DecisionTiming,
     "coverage of descendants": domains.DescendantCoverage,
@@ -107,12 +108,7 @@ def sentence(start: str) -> Set[str]:
     return set(re.findall(r"`([^`]+)`", found.group()))
 
 
-def ended(found: Resolution, ending: Ending) -> report.IsolationReport:
-    """Return the report of a run that ended so and whose canaries all held."""
-    tried = dict.fromkeys(evidence._CANARY_DOMAIN, "held")
-    record = RunRecord(ending, 0, None, 0, "exec", 0, found.run.plan is not None, tried, 1, 2, None, 0)
-    made = evidence.collect(found.run, spawn_spec(found), record)
-    return evidence.report(found.run, made, report.ReportStage.POST_RUN)
+ALL_HELD = dict.fromkeys(evidence._CANARIES, "held")
 
 
 def all_reports() -> List[report.IsolationReport]:
@@ -121,7 +117,7 @@ def all_reports() -> List[report.IsolationReport]:
     asked = [item for item in given if not any(permits_less(one) for one in item.run.spec.requirements)]
     assert 0 < len(given) - len(asked) < 3
     launched = [item for item in (make() for make in LAUNCHED.values()) if item.run in [one.run for one in asked]]
-    ends = [ended(item, ending) for item in launched for ending in (Ending.EXITED, Ending.WALL_CLOCK)]
+    ends = [after(item, ending, **ALL_HELD) for item in launched for ending in (Ending.EXITED, Ending.WALL_CLOCK)]
     return [*(before(item.run) for item in asked), *(after(item) for item in launched), *ends]
 
 
@@ -147,6 +143,23 @@ def test_what_no_report_of_this_release_has_is_said_at_its_word() -> None:
         assert set(words(title)) - found == {never[title]}
         row = next(row for row in tables()[title] if row[0] == f"`{never[title]}`")
         assert "of this release" in " ".join(row)
+
+
+def test_a_canary_is_evidence_of_what_the_table_says() -> None:
+    assert words("canary") == list(evidence._CANARIES)
+    for name, _, shown in tables()["canary"][1:]:
+        row = evidence._CANARIES[name.strip("`")]
+        if row.ceiling:
+            assert option(row.ceiling) in next(each[1] for each in tables()["canary"] if each[0] == name)
+            assert (row.domain, shown) == (domains.CapabilityDomain.RESOURCE, "that ceiling")
+        else:
+            assert shown == f"`{row.domain.value}`" if row.domain else shown.startswith("no domain: ")
+
+
+def test_descriptors_are_closed_or_delegated_and_the_other_words_say_that_no_report_has_them() -> None:
+    given = {bind._descriptor(number).disposition.value for number in range(9)}
+    never = {row[0] for row in tables()["disposition"][1:] if "No report of this release has it" in row[1]}
+    assert never == {f"`{word}`" for word in set(words("disposition")) - given} and len(given) == 2
 
 
 def test_nothing_that_a_user_writes_permits_to_degrade() -> None:
@@ -183,7 +196,7 @@ def verdict(name: str) -> str:
 def keeper(name: str) -> str:
     if name == capability.BY_SUPERVISOR:
         return "the supervisor"
-    return "nothing" if name in capability.NOT_HELD else capability.HELD_BY_LIMIT[name]
+    return "nothing" if name in capability.NOT_HELD else capability.HELD_BY_LIMIT[name].limit
 
 
 @pytest.mark.parametrize("name", CEILINGS)
@@ -194,6 +207,13 @@ def test_a_ceiling_is_asked_for_held_and_judged_as_the_table_says(name: str) -> 
     counted = "each process" if name in capability.HELD_BY_LIMIT else "the tree"
     assert row[1:5] == [f"`{intent.value}`, `{posture.value}`", keeper(name), counted, verdict(name)]
     assert (f"exit code {WALL_CLOCK}" in row[5]) is (name == capability.BY_SUPERVISOR)
+
+
+def test_without_a_boundary_nothing_keeps_a_ceiling() -> None:
+    found = CASES["no boundary, with ceilings"]()
+    assert not before(found.run).requirements and "in the launch command nothing keeps them" in FLOWING
+    kept = [item["kept_by"] for item in preview.facts(found)["launch_command"]["ceilings"]]
+    assert len(kept) == 2 and all(text.startswith("nothing ") for text in kept)
 
 
 # --- the block ----------------------------------------------------------------------------------------
@@ -214,6 +234,22 @@ def test_the_keys_are_those_that_reports_have() -> None:
     assert set(listed) == given
 
 
+def test_the_two_vocabularies_of_a_reason_share_no_word() -> None:
+    assert not set(words("refused by")) & set(words("reason of a refusal"))
+    assert "the reason is then a word of the table `refused by`, and else one of the table of reasons" in FLOWING
+
+
+def test_the_lines_for_a_terminal_begin_as_the_page_says() -> None:
+    (text,) = re.findall(r"The line before is .*?nobody looked\.", FLOWING)
+    first, *more = re.findall(r"`([^`]+)`", text)
+    lines = [human.summary(made) for made in all_reports() if made.backend is not None and made.refusal is None]
+    first = first.replace("BACKEND", backends.DEFAULT)
+    assert len(more) == 4
+    for part in (first, *more):
+        assert any(part in line for line in lines), part
+    assert any(line.startswith(first) for line in lines) and any(line.startswith(more[2]) for line in lines)
+
+
 # --- the dry run --------------------------------------------------------------------------------------
 
 
@@ -229,6 +265,43 @@ def test_the_states_of_the_smaller_sections_are_those_of_the_code() -> None:
     assert named["protection"] == {state.value for state in sections.ProtectionState}
     assert named["policy"] == {state.value for state in locate.PolicyState}
     assert masking.MASK in named["environment"] and preview.NO_DID in named["aasm run dry-run"]
+    assert named["environment"] - {masking.MASK, f"<{masking.REMOVED}>"} == origins()
+
+
+def origins() -> Set[str]:
+    """Return every origin that a variable of a confined program can have."""
+    request: Any = SimpleNamespace(adapter_env={b"A": b"1"}, env={b"B": b"2"}, real_home=True)
+    around: Any = SimpleNamespace(environ={b"PATH": b"/bin"}, home="/h")
+    made = bind._environment(request, around, "/tmp/x", (), True)
+    return {entry.origin for entry in made.entries}
+
+
+# --- the dry run as JSON ------------------------------------------------------------------------------
+
+
+def names_in(value: Any) -> Iterator[str]:
+    """Yield the name of every member of an object, and of the objects in it."""
+    for item in value if isinstance(value, list) else [value] if isinstance(value, dict) else ():
+        if isinstance(item, dict):
+            yield from item
+            for name, inner in item.items():
+                yield from () if name == "limits" else names_in(inner)  # their names are those of the ceilings
+
+
+def test_the_members_of_the_json_are_those_of_the_table() -> None:
+    cases = [make() for make in CASES.values()]
+    made = list(map(preview.facts, cases))
+    assert all(words("member") == list(found) for found in made)
+    for name, holds in ((row[0].strip("`"), row[1]) for row in tables()["member"][1:]):
+        if name != "isolation":
+            assert set(re.findall(r"`([^`]+)`", holds)) == {key for found in made for key in names_in(found[name])}
+    assert [found["isolation"] for found in made] == [dict(machine.records(before(case.run))) for case in cases]
+
+
+def test_what_there_is_of_a_run_that_could_not_be_resolved_is_what_the_page_says() -> None:
+    found = preview._unresolved(IDENTITY, "gone")
+    assert sentence("Of a run that could not be resolved there are") == set(found)
+    assert set(found["isolation"]) == sentence("nothing can be resolved; such a preview has")
 
 
 def test_the_header_and_the_schemas_are_those_of_the_code() -> None:

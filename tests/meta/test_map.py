@@ -1,6 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The aasm authors
 # SPDX-License-Identifier: Apache-2.0
-"""docs/architecture.md shows every module and every level: the tree as it is, the levels as the layer test has them."""
+"""docs/architecture.md shows every module and every level: the tree as it is, the levels as the layer test has them.
+
+What lies beside the package is shown by folder (tests) and by file (tools).
+"""
 
 from __future__ import annotations
 
@@ -36,6 +39,14 @@ def test_the_tree_shows_every_module_and_nothing_else() -> None:
     assert {name for name in drawn if not fnmatch.filter(modules, name)} == set(), "no such module"
     missing = {name for name in modules if not any(fnmatch.fnmatchcase(name, line) for line in drawn)}
     assert missing == set(), "not shown"
+
+
+def test_every_tool_and_every_folder_of_tests_is_shown_with_what_it_is_for() -> None:
+    tools = {f"tools/{path.name}" for path in (ROOT / "tools").glob("*.py")}
+    beneath = [path for path in (ROOT / "tests").iterdir() if path.is_dir()]
+    folders = {f"tests/{path.name}/" for path in beneath if path.name[0] not in "._"}
+    drawn = re.findall(r"^\| `((?:tools|tests)/[^`]+)` \| \S.* \|$", TEXT, re.MULTILINE)
+    assert sorted(drawn) == sorted(tools | folders)
 
 
 def level_rows() -> List[str]:

@@ -12,6 +12,7 @@ import functools
 import hashlib
 import os
 import random
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -174,7 +175,8 @@ def _families(order: Order) -> FrozenSet[object]:
 
 def _numbers(order: Order) -> FrozenSet[object]:
     soft = {limit: min(first, second) for limit, first, second in order.limits}
-    return frozenset((limit, n) for limit in prepare.LIMITS.values() for n in NUMBERS if n <= soft.get(limit, n))
+    kept = [getattr(resource, row.limit) for row in capability.HELD_BY_LIMIT.values()]
+    return frozenset((limit, n) for limit in kept for n in NUMBERS if n <= soft.get(limit, n))
 
 
 # --- policies ---

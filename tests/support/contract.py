@@ -21,7 +21,8 @@ from aasm.model.domains import (
     capabilities,
     report,
 )
-from aasm.model.requirements import WHOLE, Requirement
+from aasm.model.plan import Outcome, OutcomeKind, RefusalReason, Shortfall
+from aasm.model.requirements import WHOLE, Requirement, Scope, permit_only
 
 PROVENANCE = Provenance("stand-in", "1", "tests", "Apache-2.0", modified=False)
 READ, WRITE = Domain.FILESYSTEM_READ, Domain.FILESYSTEM_WRITE
@@ -39,6 +40,7 @@ def capable(domain: Domain = READ, **changes: Any) -> CapabilityReport:
         DescendantCoverage.PROCESS_TREE,
         maturity=Maturity.VALIDATED,
         mechanism=f"a wall around {domain.value}",
+        witness=f"a knock at {domain.value}",
     )
     return made._replace(**changes)
 
@@ -56,3 +58,14 @@ def narrowed(found: BackendCapabilities, reports: Dict[Requirement, CapabilityRe
 def wanted(domain: Domain = READ, **changes: Any) -> Requirement:
     """Return a required prevention of the whole domain in the whole tree, with `changes`."""
     return Requirement(domain, WHOLE)._replace(**changes)
+
+
+def outcome(domain: Domain, kind: OutcomeKind = OutcomeKind.ENFORCED, path: str = "/a", **changes: Any) -> Outcome:
+    """Return an outcome of this kind for a requirement about one path, with `changes` to the requirement."""
+    met = kind in (OutcomeKind.ENFORCED, OutcomeKind.OBSERVED)
+    short = None if met else Shortfall(domain, RefusalReason.DOMAIN_UNSUPPORTED, "none")
+    timing = DecisionTiming.PRE if kind is not OutcomeKind.UNMET else DecisionTiming.NONE
+    tree = DescendantCoverage.PROCESS_TREE if kind is not OutcomeKind.UNMET else DescendantCoverage.UNMEASURED
+    scope: Scope = permit_only((path,))
+    requirement = Requirement(domain, scope)._replace(**changes)
+    return Outcome(requirement, kind, timing, tree, short, "in the backend's words")

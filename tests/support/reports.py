@@ -51,6 +51,7 @@ LAUNCHED: Dict[str, Callable[[], Resolution]] = {
     "no boundary": _made(isolation="none"),
     "no boundary, with inherited authority": _made(isolation="none", environ=SECRETS, descriptors=OPEN),
     "no boundary, nothing known of descriptors": _made(isolation="none", descriptors=UNLISTED),
+    "no boundary, with ceilings": _made(isolation="none", ceilings=ResourceLimits(max_open_files=64, max_pids=2)),
     "ready": _made(abi=6),
     "ready, of auto": _made(isolation="auto", abi=9),
     "ready, pinned": _made(backend="aasm-native", isolation="auto"),
@@ -80,5 +81,6 @@ REFUSED: Dict[str, Callable[[], Resolution]] = {
     "refused: hosts, of auto": _made(policy=HOSTS, isolation="auto"),
     "refused: ceilings": _made(ceilings=ResourceLimits(max_memory_bytes=1, max_pids=2, max_open_files=3)),
     "refused: paths": _made(refusal=Refusal(RefusalKind.PATHS, "/x: is a link\nsecond line")),
+    "refused: unregistered": _made(refusal=Refusal(RefusalKind.REGISTRATION, "refusing to launch unregistered: x")),
 }
 CASES = {**LAUNCHED, **REFUSED}

@@ -18,7 +18,7 @@ from aasm.model import environment
 from aasm.model.descriptors import Descriptor, DescriptorDisposition, DescriptorInventory
 from aasm.model.domains import DOMAINS
 from aasm.model.grants import Grant
-from aasm.model.plan import Refusal
+from aasm.model.plan import EnforcementPlan, Outcome, Refusal
 from aasm.model.record import Ending, RunRecord
 from aasm.model.report import Coverage, IsolationReport, ReportStage, RequestedControl
 from aasm.model.request import Request
@@ -63,15 +63,22 @@ def resolution(
     `requirements` stand in for what `policy`, the text of a file, would be lowered to. `refusal` is one that the stages
     behind the selection would find. `host` replaces fields of HostFacts.
     """
-    request = _request(isolation, backend, ceilings, program, env or {}, settings)
+    asked_for = request(
+        program=tuple(program),
+        isolation=isolation,
+        backend=backend,
+        ceilings=ceilings,
+        env=env or {},
+        settings=settings,
+    )
     confined = isolation != "none"
     stated = _stated(policy, requirements, ceilings)
     facts = facts_for_abi(abi, **host)
-    chosen = choose(request, stated, facts)
+    chosen = choose(asked_for, stated, facts)
     made = _environment(confined, environ or {}, env or {})
     found = stated.refusal or chosen.refusal or refusal
     asked = stated.lowered.requirements if confined else ()
-    spec = ExecutionSpec(request.program[0], request.program[1:], "/w", identity, asked, made.posture)
+    spec = ExecutionSpec(asked_for.program[0], asked_for.program[1:], "/w", identity, asked, made.posture)
     run = ResolvedRun(
         identity=identity,
         isolation=isolation,
@@ -89,7 +96,7 @@ def resolution(
         ceilings=ceilings,
         canary_path="/state/canary",
         descriptors=descriptors,
-        target=request.target,
+        target=asked_for.target,
         settings=settings,
     )
     return Resolution(run, chosen.backend, facts)
@@ -100,34 +107,29 @@ def resolved(requirements: Optional[Sequence[Requirement]] = None, **options: An
     return resolution(requirements, **options).run
 
 
-def _request(
-    isolation: str,
-    backend: Optional[str],
-    ceilings: ResourceLimits,
-    program: Sequence[str],
-    env: Mapping[bytes, Optional[bytes]],
-    settings: str,
-) -> Request:
-    return Request(
-        program=tuple(program),
+def request(**changes: Any) -> Request:
+    """Return what `run exec --isolation process --policy FILE -- true` asks for, with `changes`."""
+    made = Request(
+        program=("true",),
         target="exec",
-        isolation=isolation,
-        backend=backend,
+        isolation="process",
+        backend=None,
         policy=FILE,
         read=(),
         write=(),
         system=False,
-        env=env,
+        env={},
         adapter_env={},
-        settings=settings,
+        settings="",
         real_home=False,
         workdir=None,
-        ceilings=ceilings,
+        ceilings=NO_LIMITS,
         agent_id=None,
         team_id=None,
         receipt=None,
         imports_cwd=False,
     )
+    return made._replace(**changes)
 
 
 # --- what is stated ---------------------------------------------------------------------------------
@@ -183,6 +185,24 @@ def _grants(wanted: Sequence[Wanted]) -> Tuple[Grant, ...]:
     return (*made, Grant("/dev/null", 2, 1, stat.S_IFCHR | 0o666, True, True, "every program"))
 
 
+# --- runs of a plan that a test makes -----------------------------------------------------------------
+
+
+def run_of(*outcomes: Outcome, **narrowed: Any) -> ResolvedRun:
+    """Return a run whose plan has exactly these outcomes; `narrowed` replaces fields of the backend's capabilities."""
+    base = resolved()
+    assert base.plan is not None
+    requirements = tuple(item.requirement for item in outcomes)
+    plan = EnforcementPlan(base.plan.backend._replace(**narrowed), outcomes, ("floor",))
+    spec = base.spec._replace(requirements=requirements)
+    return base._replace(spec=spec, plan=plan, coverage=lowered_to(requirements).coverage)
+
+
+def record(sealed: bool = True, ending: Ending = Ending.EXITED, **canaries: str) -> RunRecord:
+    """Return what is known of a run that ended so, with its canaries by name and result."""
+    return RunRecord(ending, 0, None, 0, "exec", 0, sealed, canaries, 1, 2, None, 0)
+
+
 # --- reports ----------------------------------------------------------------------------------------
 
 
@@ -191,10 +211,15 @@ def before(run: ResolvedRun) -> IsolationReport:
     return evidence.report(run, evidence.planned(run), ReportStage.PRE_LAUNCH)
 
 
-def after(found: Resolution, **canaries: str) -> IsolationReport:
-    """Return the report after a run that exited; canaries by name and result. Only of a run that can be launched."""
-    record = RunRecord(Ending.EXITED, 0, None, 0, "exec", 0, found.run.plan is not None, canaries, 1, 2, None, 0)
-    return evidence.report(found.run, evidence.collect(found.run, spawn_spec(found), record), ReportStage.POST_RUN)
+def after(found: Resolution, ending: Ending = Ending.EXITED, **canaries: str) -> IsolationReport:
+    """Return the report after a run that ended; canaries by name and result. Only of a run that can be launched."""
+    return ended(found, ending, canaries)
+
+
+def ended(found: Resolution, ending: Ending, canaries: Mapping[str, str]) -> IsolationReport:
+    """Return the report after a run that ended so, with these canaries."""
+    known = record(found.run.plan is not None, ending)._replace(canaries=canaries)
+    return evidence.report(found.run, evidence.collect(found.run, spawn_spec(found), known), ReportStage.POST_RUN)
 
 
 def spawn_spec(found: Resolution) -> Optional[SpawnSpec]:

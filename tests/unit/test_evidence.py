@@ -8,11 +8,11 @@ import itertools
 from typing import Any, Dict, Optional, Tuple
 
 import pytest
-from support.contract import NETWORK, READ, RESOURCE, WRITE, capable
-from support.runs import after, lowered_to, resolution, resolved
+from support.contract import NETWORK, READ, RESOURCE, WRITE, capable, outcome
+from support.runs import after, record, resolution, resolved, run_of
 
 from aasm import evidence
-from aasm.model.domains import DOMAINS, CapabilityDomain as Domain, DecisionTiming, DescendantCoverage, capabilities
+from aasm.model.domains import DOMAINS, CapabilityDomain as Domain, capabilities
 from aasm.model.evidence import (
     CLAIM_RANK,
     ClaimTerm,
@@ -33,35 +33,14 @@ from aasm.model.plan import (
     RefusalReason,
     Shortfall,
 )
-from aasm.model.record import Ending, RunRecord
+from aasm.model.record import Ending
 from aasm.model.report import ControlState, DomainLine, ReportStage, UnmeasuredReason
 from aasm.model.requirements import Requirement, RequirementPosture as Posture, ResourceLimits, permit_only
 from aasm.model.resolved import ResolvedRun, SpawnSpec
 
 PRE, POST = ReportStage.PRE_LAUNCH, ReportStage.POST_RUN
 ENFORCED, OBSERVED, DEGRADED, UNMET = OutcomeKind
-NOT_MET = (DEGRADED, UNMET)
 BASE = resolved()
-
-
-def outcome(domain: Domain, kind: OutcomeKind = ENFORCED, path: str = "/a") -> Outcome:
-    short = Shortfall(domain, RefusalReason.DOMAIN_UNSUPPORTED, "none") if kind in NOT_MET else None
-    timing = DecisionTiming.PRE if kind is not UNMET else DecisionTiming.NONE
-    tree = DescendantCoverage.PROCESS_TREE if kind is not UNMET else DescendantCoverage.UNMEASURED
-    return Outcome(Requirement(domain, permit_only((path,))), kind, timing, tree, short, "in the backend's words")
-
-
-def run_of(*outcomes: Outcome) -> ResolvedRun:
-    """Return a run whose plan has exactly these outcomes."""
-    assert BASE.plan is not None
-    requirements = tuple(item.requirement for item in outcomes)
-    plan = EnforcementPlan(BASE.plan.backend, outcomes, ("floor",))
-    spec = BASE.spec._replace(requirements=requirements)
-    return BASE._replace(spec=spec, plan=plan, coverage=lowered_to(requirements).coverage)
-
-
-def record(sealed: bool = True, ending: Ending = Ending.EXITED, **canaries: str) -> RunRecord:
-    return RunRecord(ending, 0, None, 0, "exec", 0, sealed, canaries, 1, 2, None, 0)
 
 
 INSTALLED = EvidenceRecord(EvidenceKind.INSTALLED, READ, ClaimTerm.PLANNED, "rules")
@@ -278,10 +257,31 @@ def test_a_grant_of_proc_is_said_to_show_other_processes(path: str, said: bool) 
     assert (evidence.PROC in found) is said
 
 
+EVERYWHERE = ("filesystem_read: reading is granted everywhere", "filesystem_write: writing is granted everywhere")
+
+
+@pytest.mark.parametrize(
+    "path, read, write, said",
+    [
+        ("/", True, False, EVERYWHERE[:1]),
+        ("/", False, True, EVERYWHERE[1:]),
+        ("/", True, True, EVERYWHERE),
+        ("/", False, False, ()),
+        ("/usr", True, True, ()),
+    ],
+)
+def test_a_grant_of_everything_is_said_to_hold_nothing(
+    path: str, read: bool, write: bool, said: Tuple[str, ...]
+) -> None:
+    run = run_of(outcome(READ), outcome(WRITE))
+    granted = run.grants[0]._replace(path=path, read=read, write=write)
+    found = evidence._limits(run._replace(grants=(granted,)))
+    assert tuple(text for text in found if text in EVERYWHERE) == said
+
+
 def test_unmet_optional_requirements_have_a_reason_in_their_line() -> None:
-    run = resolved(
-        [Requirement(NETWORK, permit_only(("example.org",)), posture=Posture.OPTIONAL, stated_by="network.allowlist")]
-    )
+    optional = Requirement(NETWORK, permit_only(("example.org",)), posture=Posture.OPTIONAL)
+    run = resolved([Requirement(READ, permit_only(("/a",))), optional])
     line = line_of(run, NETWORK)
     assert line.state is ControlState.UNSUPPORTED and line.claim is ClaimTerm.UNMEASURED
     assert line.unmeasured_reason is None and "reason=domain_unsupported" in line.state_detail

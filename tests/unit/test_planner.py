@@ -1,11 +1,11 @@
 # SPDX-FileCopyrightText: 2026 The aasm authors
 # SPDX-License-Identifier: Apache-2.0
-"""Negotiation: every reason for a refusal and the order of the checks, what may go unmet, and what a plan says."""
+"""Negotiation: what a refusal lists, what may go unmet, and what a plan says."""
 
 from __future__ import annotations
 
 import itertools
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 import pytest
 from support.contract import NETWORK, PROVENANCE, READ, RESOURCE, WRITE, backend, capable, narrowed, wanted
@@ -21,7 +21,6 @@ from aasm.model.domains import (
     PlatformBoundary,
     Prerequisite,
     PrerequisiteStatus,
-    Support,
     Synchrony,
     unsupported,
 )
@@ -36,7 +35,6 @@ from aasm.model.plan import (
     RefusalReason as Reason,
 )
 from aasm.model.requirements import (
-    DescendantRequirement,
     Requirement,
     RequirementIntent as Intent,
     RequirementPosture as Posture,
@@ -70,91 +68,6 @@ def test_the_reasons_are_those_of_the_contract() -> None:
         "no_evidence_produced", "descendant_coverage_insufficient", "prerequisite_unsatisfied",
         "evidence_quality_below_minimum",
     }  # fmt: skip
-
-
-# --- the order of the checks ---
-
-NOTHING: Dict[str, Any] = {
-    "mediation": Mediation.NONE, "timing": DecisionTiming.NONE, "synchrony": Synchrony.NONE,
-}  # fmt: skip
-
-
-class Step(NamedTuple):
-    """One check: what makes it fail, and what it is then called. `words` is what only its detail has."""
-
-    change: Dict[str, Any]
-    reason: Reason
-    words: str
-
-
-DESCENDANTS = Step(
-    {"descendants": DescendantCoverage.UNMEASURED}, Reason.DESCENDANT_COVERAGE_INSUFFICIENT, "unmeasured is offered"
-)
-MATURITY = Step({"maturity": Maturity.EXPERIMENTAL}, Reason.PREREQUISITE_UNSATISFIED, "it is experimental")
-# In the order of the contract; the second half of each list is what is weak as well when a step is tried.
-PREVENTION: Tuple[Step, ...] = (
-    Step({"domain": NETWORK}, Reason.NO_CAPABILITY_REPORTED, "says nothing"),
-    Step({"support": Support.UNSUPPORTED, "reason": "no such thing"}, Reason.DOMAIN_UNSUPPORTED, "no such thing"),
-    Step({"mediation": Mediation.OBSERVE}, Reason.OBSERVE_ONLY_FOR_PREVENTION_REQUIREMENT, "can only observe"),
-    Step({"timing": DecisionTiming.POST}, Reason.DECISION_TOO_LATE, "comes post"),
-    Step({"synchrony": Synchrony.BEST_EFFORT}, Reason.DECISION_NOT_SYNCHRONOUS, "best_effort"),
-    Step({"prerequisites": lacking(UNCHECKED)}, Reason.PREREQUISITE_UNSATISFIED, "a mounted thing: unchecked"),
-    MATURITY,
-    DESCENDANTS,
-)
-OBSERVATION: Tuple[Step, ...] = (
-    *PREVENTION[:2],
-    Step({"timing": DecisionTiming.NONE}, Reason.NO_EVIDENCE_PRODUCED, "nothing about this domain is recorded"),
-    MATURITY,
-    DESCENDANTS,
-)
-STEPS = [(Intent.PREVENT_BEFORE_EFFECT, PREVENTION, at) for at in range(len(PREVENTION))]
-STEPS += [(Intent.OBSERVE, OBSERVATION, at) for at in range(len(OBSERVATION))]
-
-
-@pytest.mark.parametrize(
-    "intent, steps, at", STEPS, ids=[f"{intent.value}-{at}-{steps[at].reason.value}" for intent, steps, at in STEPS]
-)
-def test_each_check_gives_its_own_reason_even_when_everything_later_is_weak_too(
-    intent: Intent, steps: Tuple[Step, ...], at: int
-) -> None:
-    requirement, step = wanted(intent=intent), steps[at]
-    alone = negotiate(backend(capable(**step.change)), (requirement,))
-    everything: Dict[str, Any] = {}
-    for later in reversed(steps[at:]):
-        everything.update(later.change)
-    verdict = negotiate(backend(capable(**everything)), (requirement,))
-    assert reasons(verdict) == reasons(alone) == [step.reason]
-    assert isinstance(verdict, Refusal) and verdict.kind is RefusalKind.NEGOTIATION
-    assert verdict.shortfalls[0].domain is READ
-    assert step.words in verdict.shortfalls[0].detail and verdict.shortfalls[0].detail in verdict.text
-    assert reasons(negotiate(backend(capable()), (requirement,))) == []  # the control: nothing is weak
-
-
-@pytest.mark.parametrize("status", [UNSATISFIED, UNCHECKED])
-def test_a_prerequisite_that_nobody_checked_does_not_hold(status: PrerequisiteStatus) -> None:
-    verdict = negotiate(backend(capable(prerequisites=lacking(status))), (wanted(),))
-    assert isinstance(verdict, Refusal)
-    assert verdict.shortfalls[0].detail == f"a mounted thing: {status.value} (not there)"
-    met = tuple(item._replace(status=PrerequisiteStatus.SATISFIED) for item in lacking(status))
-    assert reasons(negotiate(backend(capable(prerequisites=met)), (wanted(),))) == []
-
-
-def test_the_order_of_the_vocabulary_is_the_order_of_the_checks() -> None:
-    given = [step.reason for step in PREVENTION]
-    assert given == sorted(given, key=list(Reason).index)
-
-
-@pytest.mark.parametrize("coverage", list(DescendantCoverage))
-@pytest.mark.parametrize("asked", list(DescendantRequirement))
-@pytest.mark.parametrize("intent", list(Intent))
-def test_descendants_are_judged_for_each_capability(
-    coverage: DescendantCoverage, asked: DescendantRequirement, intent: Intent
-) -> None:
-    found = backend(capable(READ, descendants=coverage), capable(WRITE))
-    verdict = negotiate(found, (wanted(intent=intent, descendants=asked), wanted(WRITE)))
-    enough = coverage is DescendantCoverage.PROCESS_TREE or coverage.value == asked.value
-    assert reasons(verdict) == ([] if enough else [Reason.DESCENDANT_COVERAGE_INSUFFICIENT])
 
 
 # --- a backend that is not there ---
@@ -215,6 +128,10 @@ def test_what_may_go_unmet_is_no_part_of_a_refusal_and_hides_none() -> None:
 
 
 # --- postures ---
+
+NOTHING: Dict[str, Any] = {
+    "mediation": Mediation.NONE, "timing": DecisionTiming.NONE, "synchrony": Synchrony.NONE,
+}  # fmt: skip
 
 WATCHING: Dict[str, Any] = {
     "mediation": Mediation.OBSERVE, "timing": DecisionTiming.POST, "synchrony": Synchrony.BEST_EFFORT,

@@ -100,6 +100,7 @@ MUTATIONS: Dict[str, Tuple[Weaker, ...]] = {
         Weaker(Maturity.PLANNED, UNMET_PREREQUISITE, UNMET_PREREQUISITE),
     ),
     "mechanism": (Weaker("", None, None),),
+    "witness": (Weaker("", None, None),),
 }
 STRONGEST = capable()
 

@@ -8,14 +8,15 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, List, Optional, Tuple
 
 import pytest
 from support.contract import NETWORK, PROVENANCE, READ, WRITE, backend, capable, wanted
 from support.host import facts_for_abi
-from support.runs import resolved
+from support.runs import request, resolved
 
 from aasm import backends
+from aasm.backends.native.capability import HELD_BY_LIMIT
 from aasm.model.domains import BackendCapabilities, CapabilityDomain as Domain, CapabilityReport, unsupported
 from aasm.model.plan import (
     CandidateVerdict,
@@ -27,7 +28,10 @@ from aasm.model.plan import (
     SelectionMode,
 )
 from aasm.model.requirements import Requirement, RequirementPosture as Posture, ResourceLimits
-from aasm.model.resolved import ResolvedRun
+from aasm.model.resolved import ResolvedPolicy, ResolvedRun
+from aasm.policy.lowering import CEILINGS, Lowered
+from aasm.selecting import choose
+from aasm.stating import Stated
 
 ROOT = Path(__file__).resolve().parents[2]
 SELECTED, UNAVAILABLE, UNMET = CandidateVerdict
@@ -292,6 +296,26 @@ def test_a_pinned_backend_without_a_driver_refuses_for_its_own_reason(pin: str) 
     assert f"the `{pin}` backend cannot be selected on this host: {reason}" in refusal_of(run).text
 
 
+PINNED = "There is no fallback. Leave `--isolation-backend` out, change the policy, the ceilings or the host, or re-run"
+UNPINNED = "There is no fallback. Change the policy, the ceilings or the host, or re-run"
+
+
+@pytest.mark.parametrize(
+    "isolation, pin, remedy",
+    [
+        ("process", None, UNPINNED),
+        ("auto", None, UNPINNED),
+        ("process", "aasm-native", PINNED),
+        ("auto", "aasm-native", PINNED),
+        ("process", "sandlock", PINNED),
+    ],
+)
+@pytest.mark.parametrize("abi", [4, 7])
+def test_the_remedy_of_a_pin_is_to_leave_it_out(isolation: str, pin: Optional[str], remedy: str, abi: int) -> None:
+    run = resolved([wanted(Domain.IPC)], isolation=isolation, backend=pin, abi=abi)
+    assert remedy in words(refusal_of(run).text)
+
+
 def test_the_default_is_the_backend_that_this_build_can_use() -> None:
     run = resolved()
     assert considered(run) == [("aasm-native", SELECTED)]
@@ -332,10 +356,34 @@ def test_a_boundary_that_would_hold_nothing_is_refused_and_no_backend_is_asked(
     assert run.selection.considered == ()
 
 
-@pytest.mark.parametrize("numbers", [{"max_open_files": 64}, {"max_wall_clock_seconds": 5}])
-def test_a_ceiling_is_something_to_hold(numbers: Dict[str, int]) -> None:
-    run = resolved(policy=NOTHING_TO_HOLD, ceilings=ResourceLimits(**numbers))
-    assert run.refusal is None and isinstance(run.plan, EnforcementPlan)
+@pytest.mark.parametrize("name", [name for name, (_, posture) in CEILINGS.items() if posture is Posture.REQUIRED])
+def test_a_ceiling_that_is_required_is_something_to_hold(name: str) -> None:
+    run = resolved(policy=NOTHING_TO_HOLD, ceilings=ResourceLimits(**{name: 64}))
+    if name in HELD_BY_LIMIT:
+        assert run.refusal is None and isinstance(run.plan, EnforcementPlan)
+    else:
+        assert refusal_of(run).kind is RefusalKind.NEGOTIATION  # it is asked for, and then nothing here holds it
+
+
+OPTIONAL = tuple(name for name, (_, posture) in CEILINGS.items() if posture is Posture.OPTIONAL)
+
+
+@pytest.mark.parametrize("names", [OPTIONAL[:1], OPTIONAL[1:], OPTIONAL], ids="+".join)
+@pytest.mark.parametrize("isolation", ["process", "auto"])
+def test_what_may_go_unmet_is_nothing_that_a_boundary_would_hold(names: Tuple[str, ...], isolation: str) -> None:
+    """A boundary was asked for; one that need not hold anything at all would be none."""
+    limits = ResourceLimits(**dict.fromkeys(names, 5))
+    run = resolved(policy=NOTHING_TO_HOLD, isolation=isolation, ceilings=limits)
+    assert refusal_of(run).kind is RefusalKind.NO_REQUIREMENTS_LOWERED and run.selection.considered == ()
+    assert len(run.spec.requirements) == len(names)  # and yet what was asked is said
+    beside = resolved(isolation=isolation, ceilings=limits)
+    assert beside.refusal is None and beside.plan is not None and len(beside.plan.outcomes) == 2 + len(names)
+
+
+def test_no_name_of_a_policy_makes_a_line_of_the_refusal() -> None:
+    stated = Stated(ResolvedPolicy("enforced", "q\nwarning: none", "", "", ()), Lowered((), (), frozenset()), (), "q")
+    refusal = choose(request(), stated, facts_for_abi(7)).refusal
+    assert refusal is not None and refusal.text.count("\n") == 0 and "(q\\x0awarning: none)" in refusal.text
 
 
 def test_a_policy_that_could_not_be_used_is_the_refusal_and_no_backend_is_asked(nobody: None) -> None:

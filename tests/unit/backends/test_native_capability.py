@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from support.host import ALL_OF_SECCOMP, facts_for_abi
 
-from aasm._sys import landlock, probe
+from aasm import evidence
+from aasm._sys import boundary, landlock, probe
 from aasm.backends.native import capability
 from aasm.model.domains import (
     CapabilityDomain as Domain,
@@ -123,6 +124,19 @@ def test_what_is_held_is_held_before_the_effect_in_the_whole_tree(domain: Domain
     assert item.support is Support.PARTIAL and item.limitations == capability.LIMITATIONS[domain]
     assert item.maturity is Maturity.VALIDATED  # by tests/kernel and tests/adversarial, on the kernel they ran on
     assert item.mechanism == capability.MECHANISMS[domain]
+
+
+def test_a_control_has_a_witness_exactly_where_a_canary_exercises_it() -> None:
+    """The canary of the call is refused by the floor whatever is asked, and so is no domain's witness."""
+    found = capability.capabilities_of(facts_for_abi(7))
+    witnesses = {item.domain: item.witness for item in found.reports if item.witness}
+    assert witnesses == {
+        Domain.FILESYSTEM_READ: "canary file_read", Domain.FILESYSTEM_WRITE: "canary file_write",
+    } == dict(capability.WITNESSES)  # fmt: skip
+    speaks_of = {text.split()[1]: domain for domain, text in witnesses.items()}
+    speaks_of.update({row.name: Domain.RESOURCE for row in capability.HELD_BY_LIMIT.values()})
+    assert {name: row.domain for name, row in evidence._CANARIES.items()} == {**speaks_of, "call": None}
+    assert sorted(evidence._CANARIES) == sorted(boundary.CANARIES)
 
 
 @pytest.mark.parametrize("domain", [domain for domain in Domain if domain not in HELD])

@@ -13,9 +13,11 @@ from support.contract import READ
 from support.host import facts_for_abi
 from support.runs import after, before, resolution, resolved, spawn_spec
 
+from aasm import evidence, launcher
 from aasm._sys.probe import LimitFacts
 from aasm.backends.native import capability, prepare
 from aasm.model.domains import (
+    DOMAINS,
     CapabilityDomain as Domain,
     DecisionTiming,
     DescendantCoverage,
@@ -25,9 +27,9 @@ from aasm.model.domains import (
     Synchrony,
     can_prevent,
 )
-from aasm.model.evidence import ClaimTerm, EvidenceKind
+from aasm.model.evidence import ClaimTerm, EvidenceBasis, EvidenceKind
 from aasm.model.plan import EnforcementPlan, OutcomeKind, Refusal, RefusalReason
-from aasm.model.report import ControlState
+from aasm.model.report import ControlState, RequestedControl
 from aasm.model.requirements import (
     WHOLE,
     Requirement,
@@ -66,9 +68,24 @@ def verdict_on(requirements: Tuple[Requirement, ...], abi: int = 7) -> object:
 def test_every_ceiling_has_exactly_one_home() -> None:
     homes = [*capability.HELD_BY_LIMIT, *capability.NOT_HELD, capability.BY_SUPERVISOR]
     assert sorted(homes) == sorted(ResourceLimits._fields) == sorted(VERDICTS)
-    assert set(prepare.LIMITS) == set(capability.HELD_BY_LIMIT) == set(HELD)
-    for name, constant in capability.HELD_BY_LIMIT.items():
-        assert prepare.LIMITS[name] == getattr(resource, constant)
+    assert set(capability.HELD_BY_LIMIT) == set(HELD)
+
+
+def test_what_holds_a_ceiling_is_known_to_the_host_and_tried_by_the_launcher_under_one_name() -> None:
+    rows = capability.HELD_BY_LIMIT
+    assert {rows[name].limit for name in HELD} == {"RLIMIT_NOFILE", "RLIMIT_FSIZE"}
+    assert {ceiling: row.name for ceiling, row in rows.items()} == {
+        row.ceiling: name for name, row in evidence._CANARIES.items() if row.ceiling
+    }
+    tried = {getattr(resource, row.limit): row.name for row in rows.values()}
+    assert tried == {number: canary for number, (canary, _, _) in launcher.LIMIT_CANARIES.items()}
+    assert sorted(tried.values()) == sorted(LimitFacts._fields)
+    for ceiling, row in rows.items():  # the order and the host fact of each are its own
+        hard = LimitFacts()._replace(**{row.name: 3})
+        assert prepare.limits(stated(**{ceiling: 5}), hard) == [(getattr(resource, row.limit), 3, 3)]
+        assert prepare.limits(stated(**{ceiling: 5}), LimitFacts(3, 3)._replace(**{row.name: -1})) == [
+            (getattr(resource, row.limit), 5, 5)
+        ]
 
 
 @pytest.mark.parametrize("abi", range(6, 10))
@@ -124,7 +141,9 @@ def test_a_resource_limit_says_which_it_is_and_that_it_counts_each_process_by_it
     requirement = Requirement(Domain.RESOURCE, ceilings(ResourceLimits(**{name: 5 for name in names})))
     item = capability.narrow(capability.capabilities_of(facts_for_abi(7)), (requirement,)).report_on(requirement)
     assert item is not None and can_prevent(item) and item.support is Support.PARTIAL
-    assert all(capability.HELD_BY_LIMIT[name] in item.mechanism for name in names)
+    assert all(capability.HELD_BY_LIMIT[name].limit in item.mechanism for name in names)
+    tried = [f"canary {capability.HELD_BY_LIMIT[name].name}" for name in names]
+    assert sorted(item.witness.split(" and ")) == sorted(tried)
     assert any("each process by itself" in text for text in item.limitations)
 
 
@@ -139,6 +158,15 @@ def test_a_resource_limit_says_which_it_is_and_that_it_counts_each_process_by_it
 )
 def test_one_requirement_that_mixes_what_is_held_and_what_is_not_is_not_held(limits: ResourceLimits) -> None:
     assert isinstance(verdict_on((Requirement(Domain.RESOURCE, ceilings(limits)),)), Refusal)
+
+
+def test_the_clock_is_its_own_witness_and_what_nothing_holds_has_none() -> None:
+    found = capability.narrow(capability.capabilities_of(facts_for_abi(7)), stated(**{name: 5 for name in VERDICTS}))
+    witnesses = {item.stated_by: found.report_on(item) for item in stated(**{name: 5 for name in VERDICTS})}
+    for name in VERDICTS:
+        item = witnesses["--" + name.replace("_", "-")]
+        assert item is not None and bool(item.witness) is (name not in capability.NOT_HELD), name
+        assert item.witness.startswith("canary ") is (name in HELD)
 
 
 def test_a_ceiling_without_a_number_is_unsupported() -> None:
@@ -195,8 +223,7 @@ def test_an_order_limits_what_the_plan_enforces_and_says_so(case: str) -> None:
     numbers, tried = ORDERED[case]
     found = resolution(ceilings=ResourceLimits(**numbers))
     assert found.run.plan is not None
-    deciding = prepare._deciding(found.run, found.host)
-    reasons = dict(prepare.canaries(found.run, deciding))
+    reasons = dict(prepare.canaries(found.run))
     assert tuple(name for name in ("open_files", "file_size") if not reasons[name]) == tried
     made = spawn_spec(found)
     assert made is not None
@@ -227,7 +254,16 @@ def test_the_domain_folds_to_its_weakest_ceiling(numbers: Dict[str, int], state:
         assert line.claim is not ClaimTerm.DENIED_BEFORE_EXECUTION
 
 
-def test_without_a_boundary_no_ceiling_is_required_and_none_is_kept() -> None:
+def test_without_a_boundary_a_ceiling_is_stated_and_neither_required_nor_held() -> None:
     everything: Any = {name: 5 for name in VERDICTS}
     run = resolved(isolation="none", ceilings=ResourceLimits(**everything))
-    assert run.refusal is None and run.spec.requirements == () and run.ceilings == ResourceLimits()
+    assert run.refusal is None and run.spec.requirements == () and run.plan is None
+    assert run.ceilings == ResourceLimits(**everything)  # said, so that a preview can say that nothing keeps them
+    (line,) = [item for item in before(run).domains if item.domain is Domain.RESOURCE]
+    assert line.requested is RequestedControl.STATED and all(f"{name}=5" in line.requested_detail for name in VERDICTS)
+    assert (line.state, line.claim, line.basis) == (
+        ControlState.UNMEASURED, ClaimTerm.UNMEASURED, EvidenceBasis.NONE,
+    )  # fmt: skip
+    assert (line.expected, line.sources) == (ClaimTerm.UNMEASURED, ())
+    silent = before(resolved(isolation="none"))
+    assert silent.domains[DOMAINS.index(Domain.RESOURCE)].requested is RequestedControl.POLICY_CANNOT_EXPRESS

@@ -79,7 +79,7 @@ TRIED: Dict[str, Tuple[str, Tuple[str, ...]]] = {
 def test_a_canary_is_tried_where_something_is_to_be_refused_and_says_why_where_not(case: str) -> None:
     policy, tried = TRIED[case]
     found = resolution(policy=policy)
-    canaries = prepare.canaries(found.run, prepare._deciding(found.run, found.host))
+    canaries = prepare.canaries(found.run)
     assert tuple(name for name, reason in canaries if not reason) == tried
     order = prepare.build(found.run, LaunchFacts(found.host, 0, b"x"), ROOT)
     path = found.run.canary_path.encode()

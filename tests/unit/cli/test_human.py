@@ -4,29 +4,46 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
-from typing import Any, Dict, List, Sequence
+from typing import Any, Dict, List, Sequence, Tuple
 
 import pytest
 from meta.test_hot_path import NEVER_ON_THE_WAY
-from support.reports import CASES, HOSTS, LAUNCHED, OPEN, REFUSED, SECRETS, UNLISTED, UNMAPPED, wanted
-from support.runs import after, before, resolution, resolved
+from support.reports import (
+    CASES,
+    DENY_ALL,
+    HOSTS,
+    LAUNCHED,
+    ONLY_TOOLS,
+    OPEN,
+    REFUSED,
+    SECRETS,
+    UNLISTED,
+    UNMAPPED,
+    wanted,
+)
+from support.runs import after, before, ended, resolution, resolved
 from support.tree import ROOT
 
+from aasm._sys import boundary
+from aasm.backends.native.capability import MECHANISMS
 from aasm.cli import human, machine
+from aasm.model.ambient import AmbientAuthorityKind
 from aasm.model.domains import DOMAINS, CapabilityDomain as Domain
-from aasm.model.evidence import ClaimTerm, asserts_coverage
+from aasm.model.evidence import ClaimTerm, EvidenceBasis, asserts_coverage
 from aasm.model.plan import RefusalKind
+from aasm.model.record import Ending
 from aasm.model.report import ControlState, RequestedControl
-from aasm.model.requirements import RequirementPosture as Posture, ResourceLimits
+from aasm.model.requirements import CredentialPosture, RequirementPosture as Posture, ResourceLimits
 from aasm.run import Resolution
 
 LISTS = (
     "degraded or unsupported", "refused", 'policy cannot express (which never means "no restriction needed")',
-    "not derived (nobody knows what is asked)", "not stated", "partially expressible", "unmeasured", "not acted on",
-    "residual ambient authority", "descriptors that could not be listed", "not held", "grants", "floor",
+    "not derived (nobody knows what is asked)", "not stated", "partially expressible", "evidence to come", "unmeasured",
+    "not acted on", "residual ambient authority", "descriptors that could not be listed", "not held", "grants", "floor",
 )  # fmt: skip
 
 
@@ -98,7 +115,8 @@ def test_each_list_is_there_exactly_when_there_is_something_to_say(name: str) ->
         LISTS[3]: [d for d, line in about.items() if line.requested is RequestedControl.NOT_DERIVED],
         LISTS[4]: [d for d, line in about.items() if line.requested is RequestedControl.NOT_STATED],
         LISTS[5]: [d for d, line in about.items() for _ in line.policy_gaps],
-        LISTS[6]: [d for d, line in about.items() if line.state is ControlState.UNMEASURED],
+        LISTS[6]: [d for d, line in about.items() if line.sources],
+        LISTS[7]: [d for d, line in about.items() if line.state is ControlState.UNMEASURED],
     }
     assert {title: [line.split(":")[0] for line in shown.get(title, [])] for title in expected} == expected
     assert [line.split(": ")[1] for line in shown.get("refused", [])] == [
@@ -170,7 +188,18 @@ def test_nothing_requested_says_so_and_without_a_boundary_why() -> None:
     text = "requested capability set: empty (--isolation none: no control is asked for, and nothing is enforced)"
     limits = ResourceLimits(max_open_files=64)
     assert requested(section(resolution(isolation="none", ceilings=limits))) == [text]
-    assert requested(section(resolution(policy="x: 1"))) == ["requested capability set: empty"]
+    assert requested(section(resolution(policy="x: 1", isolation="none"))) == [text]
+    assert requested(section(resolution(policy=ONLY_TOOLS))) == ["requested capability set: empty"]
+
+
+def test_where_no_policy_was_lowered_what_is_asked_is_unknown_and_not_nothing() -> None:
+    unknown = ["requested capability set: unknown (no policy was lowered)"]
+    assert requested(section(resolution(policy="x: 1"))) == unknown
+    for name, make in CASES.items():
+        found = make()
+        derived = not any(line.requested is RequestedControl.NOT_DERIVED for line in found.run.coverage)
+        confined = found.run.isolation != "none"
+        assert (requested(section(found)) == unknown) is (confined and not derived), name
 
 
 def test_a_refused_run_says_what_was_asked_and_holds_nothing() -> None:
@@ -183,11 +212,33 @@ def test_a_refused_run_says_what_was_asked_and_holds_nothing() -> None:
 def test_what_is_inherited_is_named_and_never_shown() -> None:
     lines = section(resolution(isolation="none", environ=SECRETS, descriptors=OPEN))
     assert lists(lines)["residual ambient authority"] == [
-        "DATABASE_URL", "MY_TOKEN", "descriptor 7: residual_unclosable: nothing closes it",
+        "DATABASE_URL: connection_string (credential)", "MY_TOKEN: service_token (credential)",
+        "descriptor 7: residual_unclosable: nothing closes it",
     ]  # fmt: skip
     assert not any(value.decode() in line for value in SECRETS.values() for line in lines if value != SECRETS[b"PATH"])
     unlisted = lists(section(resolution(descriptors=UNLISTED)))
     assert unlisted["descriptors that could not be listed"] == ["/proc/self/fd: Permission denied"]
+
+
+AMBIENT = {
+    b"AWS_SECRET_ACCESS_KEY": "cloud_credential (credential)",
+    b"GH_TOKEN": "service_token (credential)",
+    b"DATABASE_URL": "connection_string (credential)",
+    b"AASM_TOKEN": "supervisor_credential (credential)",
+    b"SSH_AUTH_SOCK": "delegated_auth_agent (credential, ipc)",
+    b"IMDS_ENDPOINT": "cloud_metadata_endpoint (credential, network_egress)",
+    b"\xff_KEY": "service_token (credential)",
+}
+
+
+def test_what_is_inherited_has_its_kind_and_the_domains_that_would_have_to_hold_it() -> None:
+    assert {text.split()[0] for text in AMBIENT.values()} == {kind.value for kind in AmbientAuthorityKind}
+    found = resolution(isolation="none", environ={**dict.fromkeys(AMBIENT, b"t0psecret"), b"PLAIN": b"x"})
+    shown = lists(section(found))["residual ambient authority"]
+    assert shown == sorted(f"{os.fsdecode(name)}: {text}" for name, text in AMBIENT.items())
+    assert "residual ambient authority" not in lists(section(resolution(environ=dict.fromkeys(AMBIENT, b"x"))))
+    unknown = before(found.run)._replace(credentials=CredentialPosture(ambient_unremoved=("PLAIN",)))
+    assert lists(human.section(unknown, found.run, 0))["residual ambient authority"] == ["PLAIN"]
 
 
 def test_what_policy_states_and_nothing_acts_on_is_listed() -> None:
@@ -199,6 +250,20 @@ def test_the_limit_of_root_is_said_only_where_it_holds() -> None:
         return human.ROOT in lists(section(resolution(**options))).get("not held", [])
 
     assert of(euid=0) and not of(euid=1000) and not of(euid=0, isolation="none") and not of(euid=0, abi=3)
+
+
+def test_the_evidence_to_come_says_the_most_that_it_can_show() -> None:
+    limits = ResourceLimits(max_open_files=64, max_cpu_seconds=5)
+    shown = lists(section(resolution(policy=DENY_ALL, ceilings=limits)))["evidence to come"]
+    assert shown == [
+        f"filesystem_read: observed at the most (installed: {MECHANISMS[Domain.FILESYSTEM_READ]}; "
+        "exercised: canary file_read)",
+        f"network_egress: planned at the most (installed: {MECHANISMS[Domain.NETWORK_EGRESS]})",
+        f"syscall: planned at the most (installed: {MECHANISMS[Domain.SYSCALL]})",
+        "resource: unmeasured at the most (installed: RLIMIT_NOFILE, soft and hard; exercised: canary open_files)",
+    ]
+    for name in ("no boundary", "no boundary, with ceilings", *REFUSED):
+        assert "evidence to come" not in lists(section(CASES[name]())), name
 
 
 def test_each_grant_has_its_verbs_its_path_and_who_asked() -> None:
@@ -223,12 +288,23 @@ def test_nothing_claims_coverage_before_a_launch(name: str) -> None:
         (
             {},
             "planned by aasm-native: filesystem_read, filesystem_write",
-            "filesystem_read observed, filesystem_write planned",
+            "measured in this run: filesystem_read observed; not measured: filesystem_write planned",
         ),
         (
             {"ceilings": ResourceLimits(max_open_files=1, max_cpu_seconds=2)},
             "planned by aasm-native: filesystem_read, filesystem_write; not held as asked: resource",
-            "filesystem_read observed, filesystem_write planned, resource unmeasured",
+            "measured in this run: filesystem_read observed; "
+            "not measured: filesystem_write planned, resource unmeasured",
+        ),
+        (
+            {"policy": "filesystem:\n  read:\n    allow: [/usr]\n"},
+            "planned by aasm-native: filesystem_read",
+            "measured in this run: filesystem_read observed",
+        ),
+        (
+            {"policy": "network:\n  allowlist: []\n"},
+            "planned by aasm-native: network_egress",
+            "nothing was measured in this run; not measured: network_egress planned",
         ),
     ],
 )
@@ -237,7 +313,26 @@ def test_a_terminal_gets_what_is_planned_and_then_what_was_measured(
 ) -> None:
     found = resolution(**options)
     assert human.summary(before(found.run)) == f"aasm: boundary {planned}"
-    assert human.summary(after(found, file_read="held")) == f"aasm: measured in this run: {measured}"
+    assert human.summary(after(found, file_read="held", call="held")) == f"aasm: {measured}"
+
+
+@pytest.mark.parametrize("name", LAUNCHED)
+@pytest.mark.parametrize("held", [(), tuple(boundary.CANARIES)], ids=["nothing held", "all held"])
+def test_only_what_has_evidence_of_this_run_is_called_measured(name: str, held: Tuple[str, ...]) -> None:
+    report = ended(LAUNCHED[name](), Ending.EXITED, dict.fromkeys(held, "held"))
+    found = re.fullmatch(
+        "aasm: (?:nothing was measured in this run|measured in this run: (.+?))(?:; not measured: (.+))?",
+        human.summary(report),
+    )
+    assert (found is None) is (report.backend is None)
+    if found is None:
+        return
+    shown = [dict(item.split() for item in (part or "").split(", ") if item) for part in found.groups()]
+    stated = [line for line in report.domains if line.requested is RequestedControl.STATED]
+    runtime = {line.domain.value for line in stated if line.basis is EvidenceBasis.RUNTIME_WITHOUT_DECISION}
+    assert {**shown[0], **shown[1]} == {line.domain.value: line.claim.value for line in stated}
+    assert set(shown[0]) <= runtime and not set(shown[0]) & set(shown[1])
+    assert bool(shown[0]) is (bool(held) and bool(runtime))
 
 
 def test_a_terminal_is_told_that_there_is_no_boundary() -> None:
@@ -252,7 +347,7 @@ def test_a_refused_run_is_told_as_refused_whatever_was_selected() -> None:
         assert human.summary(report).startswith("aasm: refused: ")
     selected = before(resolved())._replace(refusal=report.refusal, posture_detail="a\nb")
     assert human.summary(selected) == "aasm: refused: a b"
-    assert report.refusal and report.refusal.kind is RefusalKind.PATHS
+    assert report.refusal and report.refusal.kind is RefusalKind.REGISTRATION
 
 
 @pytest.mark.parametrize("name", CASES)

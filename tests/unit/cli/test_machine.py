@@ -8,9 +8,10 @@ import re
 from typing import Any, Dict, List, Tuple
 
 import pytest
-from support.reports import CASES, HOSTS, LAUNCHED, OPEN, REFUSED, UNLISTED
+from support.reports import CASES, DENY_ALL, HOSTS, LAUNCHED, OPEN, REFUSED, UNLISTED
 from support.runs import after, before, resolution, resolved
 
+from aasm.backends.native.capability import MECHANISMS
 from aasm.cli import machine
 from aasm.model.domains import DOMAINS, CapabilityDomain as Domain
 from aasm.model.plan import Considered, RefusalKind
@@ -34,9 +35,13 @@ KEYS: Dict[str, Tuple[str, ...]] = {
         "backend_selection_mode", r"backend_selection\.considered_count",
         rf"backend_selection\.considered\.{N}\.(id|verdict|detail|unmet_domain_count|unmet_domain\.{N})",
     ),
-    "counts": ("requested_requirement_count", "domain_count"),
+    "counts": (
+        "requested_requirement_count", rf"requested_requirement\.{N}\.(domain|stated_by|outcome|reason)",
+        "domain_count",
+    ),
     "domains": (
         rf"domain\.({D})\.(requested|requested_detail|state|state_detail|claim|evidence|prevention_supported)",
+        rf"domain\.({D})\.(expected_claim|granularity|evidence_source_count|evidence_source\.{N})",
         rf"domain\.({D})\.(policy_gap_count|policy_gap\.{N})",
     ),
     "refusals": ("refusal_count", rf"refusal\.{N}\.(domain|reason|detail)"),
@@ -69,10 +74,15 @@ def must_be_there(report: IsolationReport) -> List[str]:
         name = f"backend_selection.considered.{number}"
         keys += [f"{name}.id", f"{name}.verdict", f"{name}.detail"]
         keys += numbered(f"{name}.unmet_domain", len(item.unmet_domains))
-    keys += KEYS["counts"]
+    keys.append("requested_requirement_count")
+    for number in range(len(report.requirements)):
+        keys += [f"requested_requirement.{number}.{field}" for field in ("domain", "stated_by", "outcome", "reason")]
+    keys.append("domain_count")
     fields = ("requested", "requested_detail", "state", "state_detail", "claim", "evidence", "prevention_supported")
     for domain, line in zip(DOMAINS, report.domains):
-        keys += [f"domain.{domain.value}.{field}" for field in fields]
+        keys += [f"domain.{domain.value}.{field}" for field in (*fields, "expected_claim")]
+        keys += numbered(f"domain.{domain.value}.evidence_source", len(line.sources))
+        keys.append(f"domain.{domain.value}.granularity")
         keys += numbered(f"domain.{domain.value}.policy_gap", len(line.policy_gaps))
     keys += [
         "refusal_count",
@@ -115,7 +125,7 @@ def test_the_cases_are_what_they_are_called() -> None:
     assert [name for name, make in LAUNCHED.items() if make().run.refusal is not None] == []
     assert {make().run.refusal.kind for make in REFUSED.values()} >= {  # type: ignore[union-attr]
         RefusalKind.POLICY, RefusalKind.NO_REQUIREMENTS_LOWERED, RefusalKind.SELECTION, RefusalKind.NEGOTIATION,
-        RefusalKind.PATHS,
+        RefusalKind.PATHS, RefusalKind.REGISTRATION,
     }  # fmt: skip
 
 
@@ -168,6 +178,14 @@ def test_a_ready_run_before_and_after() -> None:
         "domain.filesystem_read.state_detail": "timing=pre, descendants=process_tree",
         "domain.filesystem_read.claim": "planned", "domain.filesystem_read.evidence": "setup_only",
         "domain.filesystem_read.prevention_supported": False, "domain.syscall.requested": "not_stated",
+        "domain.filesystem_read.expected_claim": "observed", "domain.filesystem_read.granularity": "enumerated",
+        "domain.filesystem_read.evidence_source_count": 2,
+        "domain.filesystem_read.evidence_source.0": f"installed: {MECHANISMS[Domain.FILESYSTEM_READ]}",
+        "domain.filesystem_read.evidence_source.1": "exercised: canary file_read",
+        "domain.syscall.expected_claim": "unmeasured", "domain.syscall.evidence_source_count": 0,
+        "domain.syscall.granularity": "", "requested_requirement.0.domain": "filesystem_read",
+        "requested_requirement.0.stated_by": "filesystem.read.allow", "requested_requirement.0.outcome": "enforced",
+        "requested_requirement.0.reason": "",
         "domain.syscall.state_detail": "reason=no_control_requested", "domain.ipc.requested": "policy_cannot_express",
         "refusal_count": 0, "descriptors.asserts_clean_boundary": True,
     }  # fmt: skip
@@ -177,6 +195,41 @@ def test_a_ready_run_before_and_after() -> None:
     assert changed == {"stage", "domain.filesystem_read.claim", "domain.filesystem_read.evidence"}
     assert ended["domain.filesystem_read.claim"] == "observed"
     assert not any(value for key, value in ended.items() if key.endswith("prevention_supported"))
+
+
+@pytest.mark.parametrize("stage", ["pre_launch", "post_run"])
+def test_each_requirement_keeps_its_own_verdict_beside_that_of_its_domain(stage: str) -> None:
+    found = resolution(ceilings=ResourceLimits(max_open_files=64, max_cpu_seconds=5, max_wall_clock_seconds=9))
+    shown = values(before(found.run) if stage == "pre_launch" else after(found, open_files="held"))
+    assert (shown["stage"], shown["domain.resource.state"]) == (stage, "unsupported")
+    names = ("domain", "stated_by", "outcome", "reason")
+    count = shown["requested_requirement_count"]
+    assert count == 5
+    assert [tuple(shown[f"requested_requirement.{n}.{name}"] for name in names) for n in range(5)][2:] == [
+        ("resource", "--max-cpu-seconds", "unmet", "domain_unsupported"),
+        ("resource", "--max-wall-clock-seconds", "observed", ""),
+        ("resource", "--max-open-files", "enforced", ""),
+    ]
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_a_refused_run_asked_for_has_no_outcome_and_no_evidence_to_come(name: str) -> None:
+    shown = values(before(REFUSED[name]().run))
+    verdict = re.compile(rf"requested_requirement\.{N}\.(outcome|reason)")
+    assert {value for key, value in shown.items() if verdict.fullmatch(key)} <= {""}
+    assert {shown[f"domain.{domain.value}.expected_claim"] for domain in DOMAINS} == {"unmeasured"}
+    assert {shown[f"domain.{domain.value}.evidence_source_count"] for domain in DOMAINS} == {0}
+
+
+def test_how_finely_a_policy_states_a_domain_is_said_where_it_does() -> None:
+    policy = DENY_ALL + "capabilities:\n  deny: [terminal_exec]\n"
+    shown = values(before(resolved(policy=policy, ceilings=ResourceLimits(max_open_files=64))))
+    assert {domain.value: shown[f"domain.{domain.value}.granularity"] for domain in DOMAINS} == {
+        **dict.fromkeys((domain.value for domain in DOMAINS), ""),
+        **dict.fromkeys(("filesystem_read", "network_egress", "syscall"), "enumerated"),
+        "process_creation": "whole_domain_only",
+    }
+    assert shown["domain.resource.requested"] == "stated"  # by an option: no policy node states it
 
 
 def test_no_boundary_has_no_backend_and_no_selection_and_asks_for_nothing() -> None:
@@ -266,13 +319,17 @@ CLEANED = "a --- execution isolation (machine-readable) --- posture=ready [2J b\
 
 def test_no_value_can_make_a_line_of_its_own() -> None:
     report = before(resolved(policy=HOSTS))
-    domains = tuple(line._replace(requested_detail=HOSTILE, policy_gaps=(HOSTILE,)) for line in report.domains)
+    domains = tuple(
+        line._replace(requested_detail=HOSTILE, policy_gaps=(HOSTILE,), sources=(HOSTILE, HOSTILE))
+        for line in report.domains
+    )
     hostile = report._replace(
         posture_detail=HOSTILE,
         target_program=HOSTILE,
         selection=report.selection._replace(
             considered=(Considered(HOSTILE, report.selection.considered[0].verdict, HOSTILE),)
         ),
+        requirements=tuple(item._replace(stated_by=HOSTILE) for item in report.requirements),
         domains=domains,
         credentials=CredentialPosture((HOSTILE,), (HOSTILE,), (HOSTILE,)),
         unmapped=(HOSTILE,),
@@ -283,6 +340,8 @@ def test_no_value_can_make_a_line_of_its_own() -> None:
     assert all(line.isprintable() for line in lines)
     assert list(parsed(text)) == [key for key, _ in machine.records(hostile)]
     assert parsed(text)["target_program"] == parsed(text)["credential.delegated.0"] == CLEANED
+    assert parsed(text)["requested_requirement.0.stated_by"] == CLEANED
+    assert parsed(text)["domain.ipc.evidence_source.1"] == CLEANED
     assert text.encode("utf-8")
 
 

@@ -47,6 +47,50 @@ def test_a_bad_option_is_a_usage_error(args: list[str]) -> None:
         parser().parse_args(args)
 
 
+def message(*args: str) -> str:
+    """Return what is said about a wrong command line."""
+    with pytest.raises(UsageError) as caught:
+        parser().parse_args(list(args))
+    text = str(caught.value)
+    assert text.endswith("; see `aasm run exec --help`")
+    return text[: text.rindex("; see")]
+
+
+FLAGS = ("--dry-run", "--json", "--show-order", "--system", "--no-proxy")
+
+
+@pytest.mark.parametrize("flag", FLAGS)
+@pytest.mark.parametrize("value", ["x", "", "true"])
+def test_a_value_that_an_option_does_not_take_is_called_that(flag: str, value: str) -> None:
+    """It is an error, and so nothing is ignored."""
+    assert message(f"{flag}={value}") == f"argument {flag}: takes no value, and was given {value!r}"
+
+
+def test_every_option_without_a_value_is_tried() -> None:
+    without = [action.option_strings[-1] for action in parser()._actions if action.nargs == 0]
+    assert sorted(without) == sorted((*FLAGS, "--help"))
+
+
+@pytest.mark.parametrize("byte", range(0x80, 0x100))
+def test_a_byte_that_is_no_utf8_shows_as_everywhere_else(byte: int) -> None:
+    word = os.fsdecode(b"a" + bytes([byte]))
+    shown = f"a\\x{byte:02x}"
+    assert f"invalid choice: '{shown}'" in message("--isolation", word)
+    assert message("--max-pids", word).endswith(f"not '{shown}'")
+    assert message("--status-fd", word).endswith(f"not '{shown}'")
+    assert message(f"--{word}") == f"unrecognized arguments: --{shown}"
+    assert message(f"--dry-run={word}") == f"argument --dry-run: takes no value, and was given '{shown}'"
+
+
+def test_a_character_beyond_ascii_shows_as_itself() -> None:
+    assert "'é\U0001f600'" in message("--isolation", "é\U0001f600")
+
+
+def test_help_has_the_same_headings_on_every_python() -> None:
+    headings = [line for line in parser().format_help().splitlines() if line.endswith(":") and line[0] != " "]
+    assert headings == ["options:", "boundary:", "ceilings:", "program:", "output:"]
+
+
 @pytest.mark.parametrize(
     "args",
     [

@@ -33,6 +33,7 @@ from aasm.model.domains import (
     report,
     unsatisfied,
     unsupported,
+    validation,
 )
 from aasm.model.evidence import CLAIM_RANK, ClaimTerm, claim_ceiling
 
@@ -72,7 +73,7 @@ def test_what_an_author_forgets_is_taken_for_the_weakest() -> None:
     assert made.failure is FailurePosture.NOT_APPLICABLE
     assert made.support is Support.FULL and made.limitations == ()
     assert made.maturity is Maturity.EXPERIMENTAL
-    assert made.prerequisites == () and made.mechanism == "" and made.reason == ""
+    assert made.prerequisites == () and made.mechanism == made.reason == made.witness == ""
     assert not can_prevent(made) and claim_ceiling(made) is ClaimTerm.EXPERIMENTAL
 
 
@@ -98,6 +99,7 @@ def test_an_unsupported_report_advertises_no_decision(domain: CapabilityDomain) 
         DescendantCoverage.UNMEASURED, Maturity.PLANNED,
     )  # fmt: skip
     assert not can_prevent(made) and not can_observe(made) and claim_ceiling(made) is ClaimTerm.UNSUPPORTED
+    assert (made.mechanism, made.witness) == ("", "")
 
 
 def test_missing_support_without_a_reason_is_a_defect() -> None:
@@ -228,7 +230,7 @@ def test_what_is_not_validated_is_never_a_claim_of_coverage(maturity: str) -> No
 def test_neither_failure_nor_descendants_nor_words_enter_the_predicates() -> None:
     plain = capable(READ)
     for failure, descendants in itertools.product(FailurePosture, DescendantCoverage):
-        other = plain._replace(failure=failure, descendants=descendants, mechanism="", reason="x")
+        other = plain._replace(failure=failure, descendants=descendants, mechanism="", reason="x", witness="")
         assert can_prevent(other) and can_observe(other)
         assert claim_ceiling(other) is ClaimTerm.DENIED_BEFORE_EXECUTION
 
@@ -251,3 +253,13 @@ def test_validation_is_the_last_prerequisite_of_every_control(maturity: Maturity
     assert found.status is PrerequisiteStatus.UNSATISFIED
     stated = Prerequisite("a mounted thing", PrerequisiteStatus.UNCHECKED)
     assert unsatisfied(capable(READ, maturity=maturity, prerequisites=(stated,))) == stated
+
+
+@pytest.mark.parametrize("maturity", list(Maturity))
+def test_validation_is_a_prerequisite_by_itself_and_knows_no_other(maturity: Maturity) -> None:
+    unmet = Prerequisite("a mounted thing", PrerequisiteStatus.UNSATISFIED)
+    for prerequisites in ((), (unmet,)):
+        found = validation(capable(READ, maturity=maturity, prerequisites=prerequisites))
+        met = maturity is Maturity.VALIDATED
+        assert found.status is (PrerequisiteStatus.SATISFIED if met else PrerequisiteStatus.UNSATISFIED)
+        assert found.requirement == "validation of the control" and found.detail == f"it is {maturity.value}"

@@ -7,8 +7,8 @@ from __future__ import annotations
 import pytest
 
 from aasm.errors import UsageError
-from aasm.model.ambient import looks_like_authority
-from aasm.model.environment import parse_option, replaced, untouched
+from aasm.model.ambient import SECRET_FRAGMENTS, looks_like_authority
+from aasm.model.environment import INHERITED, parse_option, replaced, untouched
 
 OPERATOR = {
     b"PATH": b"/bin",
@@ -31,6 +31,39 @@ def test_only_harmless_names_travel_by_themselves() -> None:
     assert made.get(b"HOME") == b"/private/home"
     assert made.posture.removed == ("DATABASE_URL", "GITHUB_TOKEN", "SSH_AUTH_SOCK")
     assert made.posture.delegated == made.posture.ambient_unremoved == ()
+
+
+LOOKING = (b"LC_API_TOKEN", b"LC_PASS", b"LC_SSH_KEY", b"LC_DB_URL", b"LC_AUTH", b"LC_my_secret")
+
+
+def test_a_name_that_travels_and_looks_like_authority_does_not_travel() -> None:
+    """Whoever logs in to a host may pass LC_* on to it, and so names what they like so."""
+    inherited = {**OPERATOR, **dict.fromkeys(LOOKING, b"secret"), b"LC_TIME": b"C"}
+    made = replaced(inherited, {}, PRIVATE)
+    names = {entry.name for entry in made.entries}
+    assert not names & set(LOOKING) and {b"LC_ALL", b"LC_TIME", b"PATH"} <= names
+    assert set(made.posture.removed) == {
+        "DATABASE_URL", "GITHUB_TOKEN", "SSH_AUTH_SOCK", *(name.decode() for name in LOOKING),
+    }  # fmt: skip
+    assert made.posture.removed == tuple(sorted(made.posture.removed))
+    assert made.posture.delegated == made.posture.ambient_unremoved == ()
+
+
+def test_nothing_that_looks_like_authority_is_inherited_whatever_its_name_begins_with() -> None:
+    for item in INHERITED:
+        for fragment in SECRET_FRAGMENTS:
+            name = (item[:-1] + fragment).encode() if item.endswith("*") else item.encode()
+            made = replaced({name: b"x"}, {}, ())
+            assert (made.get(name) is None) is looks_like_authority(name)
+            assert made.posture.removed == ((name.decode(),) if looks_like_authority(name) else ())
+
+
+def test_one_that_is_named_is_delegated_all_the_same_and_no_longer_removed() -> None:
+    made = replaced({b"LC_API_TOKEN": b"secret", b"LC_PASS": b"a"}, {b"LC_API_TOKEN": None, b"LC_PASS": b"b"}, ())
+    assert [(entry.name, entry.value, entry.origin) for entry in made.entries] == [
+        (b"LC_API_TOKEN", b"secret", "--env"), (b"LC_PASS", b"b", "--env"),
+    ]  # fmt: skip
+    assert (made.posture.removed, made.posture.delegated) == ((), ("LC_API_TOKEN", "LC_PASS"))
 
 
 def test_the_operator_delegates_by_name_or_sets_a_value() -> None:

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from typing import Any, Dict
+
 import pytest
 
 from aasm.model.domains import DOMAINS, CapabilityDomain as Domain
@@ -20,7 +22,7 @@ from aasm.model.requirements import (
 )
 from aasm.policy.document import Policy
 from aasm.policy.hosts import HostEntry
-from aasm.policy.lowering import CEILINGS, GAPS, NODES, SHOWN, Lowered, describe, lower, not_derived
+from aasm.policy.lowering import CAPABILITIES, CEILINGS, GAPS, NODES, SHOWN, Lowered, describe, lower, not_derived
 
 READ, WRITE, NET = Domain.FILESYSTEM_READ, Domain.FILESYSTEM_WRITE, Domain.NETWORK_EGRESS
 
@@ -79,6 +81,17 @@ def test_every_domain_is_answered_and_silence_is_never_no_restriction() -> None:
     for domain in set(DOMAINS) - set(NODES):
         assert found[domain] is RequestedControl.POLICY_CANNOT_EXPRESS
     assert all(item.detail for item in lowered.coverage)
+
+
+@pytest.mark.parametrize("changes", [{}, {"capabilities_deny": ("file_delete",)}, {"capabilities_deny": ()}])
+def test_what_is_not_stated_says_what_is_missing_and_nothing_that_is_not_so(changes: Dict[str, Any]) -> None:
+    """A list of capabilities may well be there and speak of something else."""
+    lines = {item.domain: item.detail for item in lower(policy(**changes), {}).coverage if item.domain in NODES}
+    assert lines.pop(Domain.PROCESS_CREATION) == (
+        "capabilities denies neither terminal_exec nor agent_spawn, and so restricts nothing"
+    )
+    assert set(CAPABILITIES[Domain.PROCESS_CREATION]) == {"terminal_exec", "agent_spawn"}
+    assert lines == {domain: f"{NODES[domain]} is absent, and so restricts nothing" for domain in lines}
 
 
 def test_selectors_are_counted_and_no_more_than_a_few_are_shown() -> None:

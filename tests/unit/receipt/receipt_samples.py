@@ -17,11 +17,22 @@ from aasm.model.domains import (
     DOMAINS,
     BackendCapabilities,
     CapabilityDomain,
+    DecisionTiming,
+    DescendantCoverage,
     PlatformBoundary,
     Provenance,
 )
 from aasm.model.evidence import ClaimTerm, EnforcementEvidence, EvidenceBasis, EvidenceKind, EvidenceRecord
-from aasm.model.plan import CandidateVerdict, Considered, Selection, SelectionMode
+from aasm.model.plan import (
+    CandidateVerdict,
+    Considered,
+    Outcome,
+    OutcomeKind,
+    RefusalReason,
+    Selection,
+    SelectionMode,
+    Shortfall,
+)
 from aasm.model.record import Ending, RunRecord
 from aasm.model.report import (
     ControlState,
@@ -66,6 +77,16 @@ REQUIREMENTS = (
         posture=RequirementPosture.DEGRADE_IF_UNAVAILABLE,
         stated_by="--max-open-files",
     ),
+)
+HELD = (OutcomeKind.ENFORCED, DecisionTiming.PRE, DescendantCoverage.PROCESS_TREE, None)
+NOT_HELD = (
+    OutcomeKind.DEGRADED,
+    DecisionTiming.NONE,
+    DescendantCoverage.UNMEASURED,
+    Shortfall(RESOURCE, RefusalReason.DOMAIN_UNSUPPORTED, "no mechanism", "--max-open-files"),
+)
+OUTCOMES = tuple(
+    Outcome(item, *(NOT_HELD if item.domain is RESOURCE else HELD), "in the backend's words") for item in REQUIREMENTS
 )
 CREDENTIALS = CredentialPosture(removed=("AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN"), delegated=("NPM_TOKEN",))
 SPEC = ExecutionSpec(
@@ -151,6 +172,7 @@ REPORT = IsolationReport(
     selection=Selection(SelectionMode.DEFAULT, (Considered("aasm-native", CandidateVerdict.SELECTED),)),
     refusal=None,
     requirements=REQUIREMENTS,
+    outcomes=OUTCOMES,
     domains=tuple(LINES.get(domain, line(domain)) for domain in DOMAINS),
     credentials=CREDENTIALS,
     descriptors=DescriptorInventory((Descriptor(0, DescriptorDisposition.DELEGATED, "a standard stream"),)),

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 import stat
@@ -34,6 +35,39 @@ def test_two_are_never_the_same(tmp_path: Path) -> None:
 def test_a_place_that_does_not_take_it_is_an_error_with_a_remedy(tmp_path: Path) -> None:
     with pytest.raises(HostError, match="TMPDIR"):
         private.create(str(tmp_path / "absent"))
+
+
+@pytest.mark.parametrize("at", [1, 2, 3, 4])
+def test_nothing_stays_behind_when_it_cannot_be_made_whole(
+    at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, made = os.mkdir, []
+
+    def mkdir(path: str, mode: int) -> None:
+        made.append(path)
+        if len(made) == at:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        whole(path, mode)
+
+    monkeypatch.setattr(private.os, "mkdir", mkdir)
+    with pytest.raises(HostError) as caught:
+        private.create(str(tmp_path))
+    assert os.listdir(tmp_path) == []
+    assert (caught.value.where, len(made)) == (str(tmp_path), at)
+    assert "No space left on device" in caught.value.what and "TMPDIR" in caught.value.remedy
+    monkeypatch.setattr(private.os, "mkdir", whole)
+    kept = private.create(str(tmp_path))
+    assert os.listdir(tmp_path) == [os.path.basename(kept)]  # the control
+
+
+def test_what_lies_beside_it_is_left_alone_when_it_cannot_be_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = private.create(str(tmp_path))
+    monkeypatch.setattr(private.os, "urandom", lambda _: bytes.fromhex(other.rpartition("-")[2]))
+    with pytest.raises(HostError, match="File exists"):
+        private.create(str(tmp_path))
+    assert sorted(os.listdir(other)) == ["home", "run", "tmp"]
 
 
 def test_everything_a_program_can_leave_is_removed(tmp_path: Path) -> None:
