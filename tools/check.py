@@ -27,7 +27,10 @@ from typing import Any, Dict, List, NamedTuple, Sequence, Tuple
 from pythons import ROOT, Python, SetupError, environment, find, say, supported
 
 # Each runs once, with the Python that runs this: what it is called, and its command line.
-CHECKS = (("tools/gen_syscalls.py --check", ("tools/gen_syscalls.py", "--check")),)
+CHECKS = (
+    ("tools/gen_syscalls.py --check", ("tools/gen_syscalls.py", "--check")),
+    ("tools/golden.py --check", ("tools/golden.py", "--check")),
+)
 # Run where they are installed; they are no requirement of this project.
 LINTERS = (("mypy", ("-m", "mypy")), ("ruff", ("-m", "ruff", "check", ".")))
 

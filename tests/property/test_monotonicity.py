@@ -134,6 +134,7 @@ SIGCHLD, THREAD, INET, UNIX = 17, 0x3D0F00, 2, 1  # <signal.h>, pthread_create(3
 CALLS: Tuple[Tuple[str, Tuple[int, ...]], ...] = (
     ("read", ()), ("write", ()), ("openat", ()), ("mmap", ()), ("exit", ()), ("getrandom", ()), ("unlink", ()),
     ("kill", ()), ("execve", ()), ("ptrace", ()), ("mount", ()), ("io_uring_setup", ()), ("fork", ()), ("vfork", ()),
+    ("fallocate", (3, 0, 0, 9)), ("fallocate", (3, 1, 0, 9)),
     ("clone", (SIGCHLD,)), ("clone", (THREAD,)), ("socket", (INET, 1, 0)), ("socket", (UNIX, 1, 0)),
 )  # fmt: skip
 X86 = syscalls.arch("x86_64")

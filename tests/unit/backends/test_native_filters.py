@@ -31,7 +31,8 @@ PLANS = {
     "no network": FilterPlan(no_network=True),
     "no new process": FilterPlan(no_new_process=True),
     "named calls": FilterPlan(allowed_calls=SYSCALLS),
-    "all of them": FilterPlan(True, True, ("read", "socket", "clone3", "ptrace", "fork")),
+    "no reserve": FilterPlan(no_reserve=True),
+    "all of them": FilterPlan(True, True, ("read", "socket", "clone3", "ptrace", "fork", "fallocate"), True),
 }
 each_plan = pytest.mark.parametrize("plan", PLANS.values(), ids=list(PLANS))
 
@@ -59,6 +60,8 @@ def _floor_rule(name: str, plan: FilterPlan) -> Rule:
         return floor.clone_rule(plan.no_new_process)
     if name == "socket":
         return floor.NO_NETWORK if plan.no_network else floor.OPEN_NETWORK
+    if name == "fallocate" and plan.no_reserve:
+        return filters.NO_RESERVE
     return floor.CHECKED.get(name, ALLOW)
 
 
@@ -214,6 +217,29 @@ def test_denied_processes_leave_threads_and_exec_alone(arch: Arch) -> None:
     for name in ("fork", "vfork"):
         if name in call:
             assert answer(program, arch, call[name]) == EPERM
+
+
+# linux/falloc.h, and whether the mode has the flag with which space is reserved beyond the end of a file, where no
+# resource limit counts it; a hole needs that flag as well, and goes with it
+FALLOCATE = {
+    "grow": (0x00, False), "keep the size": (0x01, True), "punch a hole": (0x03, True), "zero": (0x10, False),
+    "zero and keep the size": (0x11, True), "collapse": (0x08, False), "insert": (0x20, False),
+    "unshare": (0x40, False),
+}  # fmt: skip
+
+
+@each_arch
+@pytest.mark.parametrize("mode, refused", FALLOCATE.values(), ids=list(FALLOCATE))
+def test_where_the_size_of_a_file_has_a_ceiling_no_space_is_reserved_beyond_its_end(
+    arch: Arch, mode: int, refused: bool
+) -> None:
+    number = arch.numbers["fallocate"]
+    for high in (0, DIRTY):
+        with_ceiling = answer(filters.filter_b(arch, PLANS["no reserve"]), arch, number, 3, mode | high, 0, 1 << 30)
+        assert with_ceiling == (0x50000 | errno.EOPNOTSUPP if refused else ALLOW)
+        assert answer(filters.filter_b(arch, PLANS["floor"]), arch, number, 3, mode | high, 0, 1 << 30) == ALLOW
+    others = FilterPlan(allowed_calls=("read",), no_reserve=True)
+    assert answer(filters.filter_b(arch, others), arch, number, 3, mode, 0, 1) == EPERM  # it is not named
 
 
 @each_arch

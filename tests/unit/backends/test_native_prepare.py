@@ -18,7 +18,13 @@ from aasm.errors import InternalError
 from aasm.model.domains import CapabilityDomain as Domain
 from aasm.model.evidence import ClaimTerm, EvidenceKind
 from aasm.model.grants import Grant
-from aasm.model.requirements import Requirement, RequirementPosture as Posture, permit_only
+from aasm.model.requirements import (
+    Requirement,
+    RequirementPosture as Posture,
+    ResourceLimits,
+    ceilings,
+    permit_only,
+)
 
 SYSCALL, PROCESSES = Domain.SYSCALL, Domain.PROCESS_CREATION
 ROOT = Grant("/", 1, 1, stat.S_IFDIR, False, False, "root")
@@ -26,6 +32,10 @@ ROOT = Grant("/", 1, 1, stat.S_IFDIR, False, False, "root")
 
 def calls(*names: str) -> Requirement:
     return wanted(SYSCALL, scope=permit_only(names))
+
+
+def ceiling(**numbers: int) -> Requirement:
+    return wanted(RESOURCE, scope=ceilings(ResourceLimits(**numbers)))
 
 
 @pytest.mark.parametrize(
@@ -40,6 +50,9 @@ def calls(*names: str) -> Requirement:
         ((calls("read"), calls("write")), FilterPlan(allowed_calls=())),  # nothing that both permit
         ((wanted(NETWORK), wanted(PROCESSES), calls("read")), FilterPlan(True, True, ("read",))),
         ((calls("read"), wanted(NETWORK), wanted(NETWORK)), FilterPlan(True, False, ("read",))),
+        ((ceiling(max_open_files=5),), FilterPlan()),
+        ((ceiling(max_file_size_bytes=5),), FilterPlan(no_reserve=True)),
+        ((wanted(READ), ceiling(max_open_files=5, max_file_size_bytes=5)), FilterPlan(no_reserve=True)),
     ],
 )
 def test_what_the_filter_has_to_hold(requirements: Tuple[Requirement, ...], plan: FilterPlan) -> None:

@@ -267,12 +267,18 @@ def test_how_the_program_ended(changes: Dict[str, Any], ceiling: Optional[int], 
 
 
 def test_canaries_carry_their_reasons() -> None:
-    record = samples.RECORD._replace(canaries={"file_read": "not_applicable", "call": "held"})
-    canaries = facts.canaries_of(record, (("file_read", "the grants cover it"), ("call", "")))
+    results = {"file_read": "not_applicable", "call": "held", "open_files": "inconclusive"}
+    record = samples.RECORD._replace(canaries=results)
+    canaries = facts.canaries_of(record, (("file_read", "the grants cover it"), ("call", ""), ("open_files", "")))
     found = body_of(samples.FACTS._replace(canaries=canaries))["boundary"]["canaries"]
     assert found == [
         {"name": "file_read", "result": "not_applicable", "detail": {"kind": "value", "value": "the grants cover it"}},
         {"name": "call", "result": "held", "detail": None},
+        {
+            "name": "open_files",
+            "result": "inconclusive",
+            "detail": {"kind": "value", "value": "it was impossible before the boundary as well, or failed otherwise"},
+        },
     ]
 
 
