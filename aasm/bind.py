@@ -238,6 +238,7 @@ def _trusted(request: Request, around: Surroundings, stated: Stated) -> list[Tru
     what = "a place where policies are looked for"
     trusted += [Trusted(folder, what, True) for folder in locate.folders(around.home)]
     trusted += [Trusted(entry, "an entry of sys.path", True) for entry in _import_path()]
+    trusted += [Trusted(path, "code that this command has loaded", True) for path in _loaded()]
     trusted += [Trusted(path, what, inside) for path, what, inside in _TRUSTED_OF_THE_HOST]
     trusted += [Trusted(path, "modules that Python would import", True) for path in _places_for_modules(around)]
     prefixes = dict.fromkeys((sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix))
@@ -271,6 +272,17 @@ def _places_for_modules(around: Surroundings) -> list[str]:
         version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
         found.append(os.path.join(os.path.abspath(base), "lib", version))
     return found
+
+
+def _loaded() -> list[str]:
+    """Return the files that this process executes code from, and what the loader finds them by (ld.so(8))."""
+    try:
+        with open("/proc/self/maps", "rb") as stream:
+            lines = stream.read().splitlines()
+    except OSError:  # without /proc nothing is launched at all
+        lines = []
+    mapped = [line.split(None, 5)[5] for line in lines if b"x" in line.split(None, 2)[1] and b"/" in line]
+    return [*map(os.fsdecode, dict.fromkeys(mapped)), "/etc/ld.so.cache", "/etc/ld.so.preload"]
 
 
 def _import_path() -> list[str]:

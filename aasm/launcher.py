@@ -36,6 +36,7 @@ class Launch:
         self.argv: Any = None
         self.environment: Any = None
         self.controls: dict[str, bool] = {}
+        self.kept: dict[str, tuple[int, os.stat_result]] = {}  # of a file canary: its descriptor and state
 
 
 def read_order(launch: Launch) -> None:
@@ -89,8 +90,8 @@ def run_controls(launch: Launch) -> None:
     """Try what the canaries will try, before any restriction: only then does a later refusal mean anything."""
     order = launch.order
     launch.controls = {
-        "file_read": bool(order.canary_read) and _opens(order.canary_read, os.O_RDONLY) == 0,
-        "file_write": bool(order.canary_write) and _opens(order.canary_write, os.O_WRONLY) == 0,
+        "file_read": bool(order.canary_read) and _keeps(launch, "file_read", order.canary_read, os.O_RDONLY),
+        "file_write": bool(order.canary_write) and _keeps(launch, "file_write", order.canary_write, os.O_WRONLY),
         "call": order.canary_call >= 0 and _canary_call(order.canary_call) == 0,
     }
     for number, _, hard in order.limits:
@@ -98,6 +99,23 @@ def run_controls(launch: Launch) -> None:
         host = resource.getrlimit(number)[1]
         resource.setrlimit(number, (host, host))  # a lower soft limit would refuse the control
         launch.controls[canary] = attempt(hard) == 0
+
+
+def _keeps(launch: Launch, canary: str, path: bytes, flags: int) -> bool:
+    try:
+        descriptor = os.open(path, flags | os.O_CLOEXEC)
+    except OSError:
+        return False
+    launch.kept[canary] = descriptor, os.fstat(descriptor)
+    return True
+
+
+def _unchanged(launch: Launch, canary: str) -> bool:
+    # another run of this user may take the mode away in between: then the mode refuses, and the boundary shows nothing
+    if canary not in launch.kept:
+        return True
+    descriptor, before = launch.kept[canary]
+    return os.fstat(descriptor).st_ctime_ns == before.st_ctime_ns
 
 
 def _opens(path: bytes, flags: int) -> int:
@@ -189,7 +207,7 @@ def _judge(launch: Launch, canary: str, got: int, refused: int) -> None:
     if got == 0:
         launch.page.canary(canary, boundary.BREACHED)
         raise OSError(errno.EBADE, "the boundary did not hold its canary")
-    held = launch.controls[canary] and got == refused
+    held = launch.controls[canary] and got == refused and _unchanged(launch, canary)
     launch.page.canary(canary, boundary.HELD if held else boundary.INCONCLUSIVE)
 
 
@@ -302,7 +320,10 @@ def _explain(launch: Launch, problem: BaseException) -> None:
         stage, _, index, _, _, _ = launch.page.read()
         where = f"rule {index}: " if stage == "landlock" else ""
         reason = getattr(problem, "strerror", None) or problem
-        os.write(2, f"error: launcher: {stage}: {where}{reason}; nothing was executed\n".encode())
+        try:
+            os.write(2, f"error: launcher: {stage}: {where}{reason}; nothing was executed\n".encode())
+        except OSError:
+            pass  # the exit code says it as well
 
 
 HELP = """\

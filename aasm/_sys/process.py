@@ -9,7 +9,8 @@ import errno
 import os
 import signal
 import struct
-from typing import Iterable, NamedTuple
+import time
+from typing import Callable, Iterable, NamedTuple
 
 from . import boundary
 
@@ -71,9 +72,12 @@ def pending_children(seen: Iterable[int] = ()) -> list[int]:
 
 
 def descendants(seen: Iterable[int] = ()) -> list[int]:
-    """Return every process below us, without those in `seen` and what hangs below them."""
+    """Return every process below us, without those in `seen` and what hangs below them.
+
+    OSError when it could not be found out for SCARCE_SECONDS: the program can use up what the system has of files.
+    """
     children: dict[int, list[int]] = {}
-    for pid, parent in _parents().items():
+    for pid, parent in _when_there_is_room(_parents).items():
         children.setdefault(parent, []).append(pid)
     found, todo = [], [os.getpid()]
     while todo:
@@ -82,6 +86,20 @@ def descendants(seen: Iterable[int] = ()) -> list[int]:
                 found.append(pid)
                 todo.append(pid)
     return found
+
+
+SCARCE_SECONDS = 60.0
+
+
+def _when_there_is_room(look: Callable[[], dict[int, int]]) -> dict[int, int]:
+    until = time.monotonic() + SCARCE_SECONDS
+    while True:
+        try:
+            return look()
+        except OSError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.05)  # what was killed meanwhile gives its files back
 
 
 def _parents() -> dict[int, int]:

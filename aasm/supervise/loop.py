@@ -134,14 +134,20 @@ class Supervisor:
         now = time.monotonic()
         if self._deadline is not None and now >= self._deadline:
             self._deadline = None
-            self._children()  # it may have ended in time while we were stopped ourselves
-            if self._status is None:
+            if not self._ended_already():
                 self._too_long = True
                 self.listener(Event("wall_clock"))
                 self._ask_to_end()
         if self._kill_at is not None and now >= self._kill_at:
             self._kill_at = now + 0.05
             self._kill_all()
+
+    def _ended_already(self) -> bool:
+        # it may have ended in time while we were stopped ourselves
+        try:
+            return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+        except ChildProcessError:
+            return True
 
     # --- signals -------------------------------------------------------------------------------
 

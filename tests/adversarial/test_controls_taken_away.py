@@ -11,7 +11,7 @@ import pytest
 from support import driver
 from support.inside import grants, policy, policy_file
 from support.launch import Lab, domain
-from support.outcome import ONCE, one_error
+from support.outcome import ONCE, canaries, one_error
 
 from aasm import launcher
 from aasm.policy.vocabulary import SYSCALLS
@@ -89,3 +89,13 @@ def test_the_controls_have_no_more_rights_than_the_program(lab: Lab) -> None:
     """Else a capability would open what the boundary then seems to refuse."""
     steps = [name for name, _ in launcher.STEPS]
     assert steps.index("capabilities") < steps.index("controls") < steps.index("landlock")
+
+
+@ONCE
+def test_a_canary_that_somebody_touches_in_between_shows_nothing(lab: Lab) -> None:
+    change = driver.at_step("file_canary", f"os.chmod({str(lab.state / 'canary')!r}, 0)")
+    words = ("run", "exec", "--isolation", "process", "--system", "--write", str(lab.workspace), "--report", "never")
+    done = driver.run(lab, change, *words, "--", "true")
+    assert done.returncode == 0, done.stderr
+    assert canaries(lab.receipt()) == {"file_read": "inconclusive", "file_write": "inconclusive", "call": "held"}
+    assert domain(lab.receipt(), "filesystem_read")["claim"] == "planned"

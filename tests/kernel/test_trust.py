@@ -321,3 +321,15 @@ def test_a_link_on_the_way_to_what_is_trusted_cannot_be_granted(lab: Lab) -> Non
         assert not (lab.workspace / "ran").exists()
     command = (*base, "--policy", str(real / "policy.yaml"))
     assert started_as(lab, ISOLATED, *command, "--", "touch", "ran").returncode == 0
+
+
+@ONCE
+def test_what_this_command_has_loaded_may_not_be_granted_for_writing(lab: Lab) -> None:
+    """The C library, the loader and what finds them: every later run would execute what this one left there."""
+    with open("/proc/self/maps", encoding="utf-8") as stream:
+        mapped = {line.split(None, 5)[5].strip() for line in stream if " r-xp " in line and ".so" in line}
+    libc = next(path for path in mapped if os.path.basename(path).startswith(("libc.so", "libc-")))
+    for path in (libc, os.path.dirname(libc), "/etc/ld.so.cache"):
+        done = lab.aasm(*RUN, "--write", path, "--", "true")
+        assert done.returncode == 125, path
+        assert "what the next run trusts" in one_error(done) and path in done.stderr

@@ -46,8 +46,9 @@ def place(request: pytest.FixtureRequest) -> Iterator[Path]:
         if request.param == "nobody":
             os.seteuid(0)
             os.setegid(0)
-        for folder, _, _ in os.walk(top):
-            os.chmod(folder, 0o700)
+        for above, names, _ in os.walk(top):  # from the top, so that each can be looked into
+            for path in (os.path.join(above, name) for name in names):
+                os.path.islink(path) or os.chmod(path, 0o700)
         shutil.rmtree(top)
 
 

@@ -22,9 +22,14 @@ STARTUP_BASELINE = (
 )  # fmt: skip
 
 
-# linux/falloc.h: reserves space beyond the end of a file, for which no resource limit is asked
-FALLOC_FL_KEEP_SIZE = 0x1
-NO_RESERVE = floor.allow_only((floor.none_of(1, FALLOC_FL_KEEP_SIZE),), otherwise=bpf.ERRNO(errno.EOPNOTSUPP))
+# linux/falloc.h. Some ways of letting a file grow, or take space, ask for no resource limit. Of fallocate(2) are left:
+# plain growth, which asks, and punching holes (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE); of the older ioctls none
+# (FS_IOC_RESVSP, FS_IOC_RESVSP64, FS_IOC_ZERO_RANGE).
+PUNCH_HOLE = 0x3
+EOPNOTSUPP = bpf.ERRNO(errno.EOPNOTSUPP)
+BOUNDED_SIZE = floor.allow_only((floor.equals(1, 0),), (floor.equals(1, PUNCH_HOLE),), otherwise=EOPNOTSUPP)
+RESERVING = (0x40305828, 0x4030582A, 0x40305839)
+BOUNDED_IOCTL = floor.refuse_values(1, (*floor.IOCTLS.values(), *RESERVING))
 
 
 class FilterPlan(NamedTuple):
@@ -33,7 +38,7 @@ class FilterPlan(NamedTuple):
     no_network: bool = False
     no_new_process: bool = False
     allowed_calls: tuple[str, ...] | None = None  # None: everything but the floor's refusals
-    no_reserve: bool = False  # no space beyond the end of a file
+    bounded_size: bool = False  # files grow only in ways that a resource limit bounds
 
 
 def filter_b(arch: Arch, plan: FilterPlan) -> bytes:
@@ -64,8 +69,8 @@ def _rules(plan: FilterPlan) -> dict[str, bpf.Rule]:
     rules.update(floor.CHECKED)
     rules["clone"] = floor.clone_rule(plan.no_new_process)
     rules["socket"] = floor.NO_NETWORK if plan.no_network else floor.OPEN_NETWORK
-    if plan.no_reserve:
-        rules["fallocate"] = NO_RESERVE
+    if plan.bounded_size:
+        rules.update({"fallocate": BOUNDED_SIZE, "ioctl": BOUNDED_IOCTL})
     if plan.no_new_process:
         rules.update({"fork": floor.EPERM, "vfork": floor.EPERM})
     return rules

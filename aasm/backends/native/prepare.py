@@ -45,7 +45,7 @@ def filter_plan(requirements: tuple[Requirement, ...]) -> filters.FilterPlan:
     return filters.FilterPlan(
         no_network=Domain.NETWORK_EGRESS in stated,
         no_new_process=Domain.PROCESS_CREATION in stated,
-        no_reserve="max_file_size_bytes" in dict(_ceilings(requirements)),
+        bounded_size="max_file_size_bytes" in dict(_ceilings(requirements)),
         allowed_calls=tuple(name for name in calls[0] if all(name in each for each in calls)) if calls else None,
     )
 

@@ -31,7 +31,7 @@ PLANS = {
     "no network": FilterPlan(no_network=True),
     "no new process": FilterPlan(no_new_process=True),
     "named calls": FilterPlan(allowed_calls=SYSCALLS),
-    "no reserve": FilterPlan(no_reserve=True),
+    "bounded size": FilterPlan(bounded_size=True),
     "all of them": FilterPlan(True, True, ("read", "socket", "clone3", "ptrace", "fork", "fallocate"), True),
 }
 each_plan = pytest.mark.parametrize("plan", PLANS.values(), ids=list(PLANS))
@@ -60,8 +60,8 @@ def _floor_rule(name: str, plan: FilterPlan) -> Rule:
         return floor.clone_rule(plan.no_new_process)
     if name == "socket":
         return floor.NO_NETWORK if plan.no_network else floor.OPEN_NETWORK
-    if name == "fallocate" and plan.no_reserve:
-        return filters.NO_RESERVE
+    if plan.bounded_size and name in ("fallocate", "ioctl"):
+        return {"fallocate": filters.BOUNDED_SIZE, "ioctl": filters.BOUNDED_IOCTL}[name]
     return floor.CHECKED.get(name, ALLOW)
 
 
@@ -219,27 +219,46 @@ def test_denied_processes_leave_threads_and_exec_alone(arch: Arch) -> None:
             assert answer(program, arch, call[name]) == EPERM
 
 
-# linux/falloc.h, and whether the mode has the flag with which space is reserved beyond the end of a file, where no
-# resource limit counts it; a hole needs that flag as well, and goes with it
+# linux/falloc.h: plain growth is bounded by the resource limit, and a hole takes no space; the rest may do otherwise.
 FALLOCATE = {
-    "grow": (0x00, False), "keep the size": (0x01, True), "punch a hole": (0x03, True), "zero": (0x10, False),
-    "zero and keep the size": (0x11, True), "collapse": (0x08, False), "insert": (0x20, False),
-    "unshare": (0x40, False),
+    "grow": (0x00, False), "keep the size": (0x01, True), "punch a hole": (0x03, False), "half of that": (0x02, True),
+    "zero": (0x10, True), "zero and keep the size": (0x11, True), "collapse": (0x08, True), "insert": (0x20, True),
+    "unshare": (0x40, True), "what is not known yet": (0x80, True), "a hole and more": (0x13, True),
 }  # fmt: skip
+BOUNDED = FilterPlan(bounded_size=True)
 
 
 @each_arch
 @pytest.mark.parametrize("mode, refused", FALLOCATE.values(), ids=list(FALLOCATE))
-def test_where_the_size_of_a_file_has_a_ceiling_no_space_is_reserved_beyond_its_end(
+def test_where_the_size_of_a_file_has_a_ceiling_no_space_is_taken_that_no_limit_counts(
     arch: Arch, mode: int, refused: bool
 ) -> None:
     number = arch.numbers["fallocate"]
     for high in (0, DIRTY):
-        with_ceiling = answer(filters.filter_b(arch, PLANS["no reserve"]), arch, number, 3, mode | high, 0, 1 << 30)
+        with_ceiling = answer(filters.filter_b(arch, BOUNDED), arch, number, 3, mode | high, 0, 1 << 30)
         assert with_ceiling == (0x50000 | errno.EOPNOTSUPP if refused else ALLOW)
-        assert answer(filters.filter_b(arch, PLANS["floor"]), arch, number, 3, mode | high, 0, 1 << 30) == ALLOW
-    others = FilterPlan(allowed_calls=("read",), no_reserve=True)
+        assert answer(filters.filter_b(arch, FilterPlan()), arch, number, 3, mode | high, 0, 1 << 30) == ALLOW
+    others = FilterPlan(allowed_calls=("read",), bounded_size=True)
     assert answer(filters.filter_b(arch, others), arch, number, 3, mode, 0, 1) == EPERM  # it is not named
+
+
+@each_arch
+@pytest.mark.parametrize("request_number", [0x40305828, 0x4030582A, 0x40305839])  # FS_IOC_RESVSP(64), FS_IOC_ZERO_RANGE
+def test_the_older_ways_of_taking_space_are_refused_with_it(arch: Arch, request_number: int) -> None:
+    number = arch.numbers["ioctl"]
+    for high in (0, DIRTY):
+        assert answer(filters.filter_b(arch, BOUNDED), arch, number, 3, request_number | high, 0) == EPERM
+        assert answer(filters.filter_b(arch, FilterPlan()), arch, number, 3, request_number | high, 0) == ALLOW
+    assert answer(filters.filter_b(arch, BOUNDED), arch, number, 3, 0x4030582B, 0) == ALLOW  # FS_IOC_UNRESVSP64
+
+
+@each_arch
+def test_a_ceiling_of_sizes_opens_nothing_that_the_floor_refuses(arch: Arch) -> None:
+    floor_alone, bounded = filters.filter_b(arch, FilterPlan()), filters.filter_b(arch, BOUNDED)
+    for name, number in arch.numbers.items():
+        for args in argument_lists(rule_of(name, FilterPlan()), name):
+            without, with_ceiling = (answer(program, arch, number, *args) for program in (floor_alone, bounded))
+            assert with_ceiling == without or (without == ALLOW and name in ("fallocate", "ioctl")), name
 
 
 @each_arch

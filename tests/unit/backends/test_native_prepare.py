@@ -51,8 +51,8 @@ def ceiling(**numbers: int) -> Requirement:
         ((wanted(NETWORK), wanted(PROCESSES), calls("read")), FilterPlan(True, True, ("read",))),
         ((calls("read"), wanted(NETWORK), wanted(NETWORK)), FilterPlan(True, False, ("read",))),
         ((ceiling(max_open_files=5),), FilterPlan()),
-        ((ceiling(max_file_size_bytes=5),), FilterPlan(no_reserve=True)),
-        ((wanted(READ), ceiling(max_open_files=5, max_file_size_bytes=5)), FilterPlan(no_reserve=True)),
+        ((ceiling(max_file_size_bytes=5),), FilterPlan(bounded_size=True)),
+        ((wanted(READ), ceiling(max_open_files=5, max_file_size_bytes=5)), FilterPlan(bounded_size=True)),
     ],
 )
 def test_what_the_filter_has_to_hold(requirements: Tuple[Requirement, ...], plan: FilterPlan) -> None:
