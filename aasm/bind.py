@@ -7,7 +7,6 @@ from __future__ import annotations
 import errno
 import os
 import stat
-import sys
 from typing import NamedTuple
 
 from . import state
@@ -23,14 +22,14 @@ from .model.plan import Refusal, RefusalKind
 from .model.request import Request
 from .model.requirements import ExecutionSpec, Identity
 from .model.resolved import Place, ResolvedRun
-from .policy import grants as grant_checks, locate
-from .policy.grants import Trusted
+from .policy import grants as grant_checks
 from .policy.walk import Walked, walk
 from .receipt import store
 from .selecting import Chosen
 from .stating import Stated
-from .supervise import begin, private, spawn
+from .supervise import begin, private
 from .surroundings import Surroundings, refusable
+from .trusted import trusted
 
 
 class Scratch(NamedTuple):
@@ -209,7 +208,7 @@ def _grants(
     request: Request, around: Surroundings, stated: Stated, backend: Backend, scratch: Scratch
 ) -> tuple[Grant, ...]:
     stated_grants = grant_checks.resolve(stated.wanted)
-    grant_checks.check_trusted(stated_grants, _trusted(request, around, stated))
+    grant_checks.check_trusted(stated_grants, trusted(request, around, stated.policy_file))
     return (*stated_grants, *_own(stated, backend, scratch))
 
 
@@ -225,68 +224,6 @@ def _own(stated: Stated, backend: Backend, scratch: Scratch) -> tuple[Grant, ...
         private.foresee(os.path.dirname(scratch.path))
         place = Grant(scratch.path, 0, 0, stat.S_IFDIR, read, write, "private directory, made at launch")
     return (place, *backend.own_grants())
-
-
-def _trusted(request: Request, around: Surroundings, stated: Stated) -> list[Trusted]:
-    """Return what this run and the next one rely on, so that no program may be let to write it."""
-    root, package = spawn.code_root()
-    trusted = [
-        Trusted(around.state, "the ledger and the receipts", True),
-        Trusted(os.path.join(root, package), "the code of aasm itself", True),
-        Trusted(sys.executable, "the Python interpreter", True),
-    ]
-    what = "a place where policies are looked for"
-    trusted += [Trusted(folder, what, True) for folder in locate.folders(around.home)]
-    trusted += [Trusted(entry, "an entry of sys.path", True) for entry in _import_path()]
-    trusted += [Trusted(path, "code that this command has loaded", True) for path in _loaded()]
-    trusted += [Trusted(path, what, inside) for path, what, inside in _TRUSTED_OF_THE_HOST]
-    trusted += [Trusted(path, "modules that Python would import", True) for path in _places_for_modules(around)]
-    prefixes = dict.fromkeys((sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix))
-    trusted.append(Trusted(os.path.join(sys.prefix, "pyvenv.cfg"), "the Python installation", True))
-    trusted += [Trusted(prefix, "the Python installation", False) for prefix in prefixes]
-    if request.receipt is not None:
-        trusted.append(Trusted(os.path.join(around.cwd, request.receipt), "the receipt (--receipt)", False))
-    if stated.policy_file:
-        trusted.append(Trusted(os.path.join(around.cwd, stated.policy_file), "the policy in use", True))
-    if request.imports_cwd:
-        what = "the working directory, from which `python -m` imports"
-        remedy = "start aasm as the installed script, or with -I, or with -P (Python 3.11 and later)"
-        trusted.append(Trusted(around.cwd, what, True, remedy))
-    return trusted
-
-
-# What a program of root could write, without any capability, to have something done outside.
-_TRUSTED_OF_THE_HOST = (
-    ("/proc/sys", "the kernel's settings", True),
-    ("/proc/sysrq-trigger", "the kernel's settings", False),
-    ("/sys", "the kernel's settings", True),
-    ("/dev/block", "the host's devices", False),
-)
-
-
-def _places_for_modules(around: Surroundings) -> list[str]:
-    """Return where Python would look for code once it exists there: compiled modules, and the user's own."""
-    found = [sys.pycache_prefix] if sys.pycache_prefix else []
-    base = around.variable("PYTHONUSERBASE") or (os.path.join(around.home, ".local") if around.home else "")
-    if base and not sys.flags.no_user_site:
-        version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
-        found.append(os.path.join(os.path.abspath(base), "lib", version))
-    return found
-
-
-def _loaded() -> list[str]:
-    """Return the files that this process executes code from, and what the loader finds them by (ld.so(8))."""
-    try:
-        with open("/proc/self/maps", "rb") as stream:
-            lines = stream.read().splitlines()
-    except OSError:  # without /proc nothing is launched at all
-        lines = []
-    mapped = [line.split(None, 5)[5] for line in lines if b"x" in line.split(None, 2)[1] and b"/" in line]
-    return [*map(os.fsdecode, dict.fromkeys(mapped)), "/etc/ld.so.cache", "/etc/ld.so.preload"]
-
-
-def _import_path() -> list[str]:
-    return list(dict.fromkeys(os.path.abspath(entry or ".") for entry in sys.path))
 
 
 # --- the program ------------------------------------------------------------------------------------

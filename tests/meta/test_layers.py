@@ -49,6 +49,7 @@ LEVELS: Tuple[Tuple[str, int, str], ...] = (
     ("run", 5, "run"),
     ("bind", 5, "run"),  # these are steps of the pipeline that `run` is
     ("surroundings", 5, "run"),
+    ("trusted", 5, "run"),
     ("selecting", 5, "run"),
     ("stating", 5, "run"),
     ("sealing", 5, "run"),
