@@ -5,9 +5,10 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import stat
-from typing import NamedTuple
+from typing import Iterator, NamedTuple
 
 from . import state
 from ._sys import process
@@ -29,7 +30,7 @@ from .selecting import Chosen
 from .stating import Stated
 from .supervise import begin, private
 from .surroundings import Surroundings, refusable
-from .trusted import trusted
+from .trusted import ours, trusted
 
 
 class Scratch(NamedTuple):
@@ -209,7 +210,18 @@ def _grants(
 ) -> tuple[Grant, ...]:
     stated_grants = grant_checks.resolve(stated.wanted)
     grant_checks.check_trusted(stated_grants, trusted(request, around, stated.policy_file))
+    kept = [item._replace(remedy="send it elsewhere") for item in ours(around, stated.policy_file)]
+    grant_checks.check_trusted(_streams(), kept)
     return (*stated_grants, *_own(stated, backend, scratch))
+
+
+def _streams() -> Iterator[Grant]:
+    """Yield a grant for each standard stream that is a file open for writing: no rule decides about those."""
+    for number in (0, 1, 2):
+        found = os.fstat(number)
+        if stat.S_ISREG(found.st_mode) and fcntl.fcntl(number, fcntl.F_GETFL) & os.O_ACCMODE != os.O_RDONLY:
+            path = os.readlink(f"/proc/self/fd/{number}")
+            yield Grant(path, found.st_dev, found.st_ino, found.st_mode, False, True, f"descriptor {number}")
 
 
 def _own(stated: Stated, backend: Backend, scratch: Scratch) -> tuple[Grant, ...]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Iterator, Mapping, NamedTuple
 
-from .model.domains import CapabilityDomain as Domain, DecisionTiming, DescendantCoverage
+from .model.domains import CapabilityDomain as Domain, CapabilityReport, DecisionTiming, DescendantCoverage
 from .model.evidence import (
     ClaimTerm,
     EnforcementEvidence,
@@ -81,7 +81,7 @@ def collect(run: ResolvedRun, spec: SpawnSpec | None, record: RunRecord) -> Enfo
 
 def _ended_by_the_clock(run: ResolvedRun) -> EvidenceRecord:
     # detected and not prevented: what the program did until then stays done
-    detail = f"the supervisor's clock ended the tree after {run.ceilings.max_wall_clock_seconds} s"
+    detail = f"the supervisor's clock told the tree to end after {run.ceilings.max_wall_clock_seconds} s"
     return EvidenceRecord(EvidenceKind.EXERCISED, Domain.RESOURCE, ClaimTerm.DETECTED, detail)
 
 
@@ -210,10 +210,19 @@ def _expected(run: ResolvedRun, domain: Domain) -> ClaimTerm:
     if weakest.shortfall:
         return _planned_claim(weakest)
     item = run.plan.backend.report_on(weakest.requirement)
-    if item is None or not item.witness or not asserts_coverage(claim_ceiling(item)):
+    if item is None or not _exercises(run, item) or not asserts_coverage(claim_ceiling(item)):
         return ClaimTerm.PLANNED
     # what decides after the effect can end a run, and an end is a detection
     return ClaimTerm.DETECTED if item.timing is DecisionTiming.POST else ClaimTerm.OBSERVED
+
+
+def _exercises(run: ResolvedRun, item: CapabilityReport) -> bool:
+    """Say whether a run exercises the control: a canary whose file the grants cover is refused nothing."""
+    covered = item.domain in _FILES and covers(run.grants, run.canary_path, _FILES[item.domain])
+    return bool(item.witness) and not covered
+
+
+_FILES = {Domain.FILESYSTEM_READ: False, Domain.FILESYSTEM_WRITE: True}  # whether writing is meant
 
 
 def _sources(run: ResolvedRun, domain: Domain) -> Iterator[str]:
@@ -221,7 +230,7 @@ def _sources(run: ResolvedRun, domain: Domain) -> Iterator[str]:
         item = run.plan.backend.report_on(outcome.requirement) if run.plan else None
         if item is not None and not outcome.shortfall:
             yield f"{EvidenceKind.INSTALLED.value}: {item.mechanism}"
-            if item.witness:
+            if _exercises(run, item):
                 yield f"{EvidenceKind.EXERCISED.value}: {item.witness}"
 
 

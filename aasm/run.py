@@ -158,19 +158,14 @@ class _Held:
 
     def launch(self, begun: Begun, listen: Callable[[Event], None]) -> Result:
         """Carry one launch out from resolution to receipt."""
-        state.open_canary(self.around.state)
-        if begun.launcher is not None:
-            self.scratch = private.create(private.parent(self.around.variable("TMPDIR")))
-        found = resolve(self.request, self.around, self.identity, Scratch(self.scratch, exists=True))
-        planned = evidence_stage.report(found.run, evidence_stage.planned(found.run), ReportStage.PRE_LAUNCH)
-        if found.run.refusal is not None:
-            self.voice.show(planned)
-            raise RefusalError(found.run.refusal.text)
-        self._reserve(found.run)
-        self.session = Session.register(self.around.state, self.identity, _what(found.run))
+        try:
+            found = self._admitted(begun)
+        except AasmError:
+            self._show_refusal()
+            raise
         for text in cautions(found.run, self.request):
             self.voice.say("warning", text)
-        self.voice.show(planned)
+        self.voice.show(evidence_stage.report(found.run, evidence_stage.planned(found.run), ReportStage.PRE_LAUNCH))
         spec = _prepare(found, begun)
         if spec is None:
             _enter(found.run)
@@ -179,6 +174,27 @@ class _Held:
         if not record.program_ran:
             return self._not_started(found.run, spec, record)
         return self._ended(found, spec, record)
+
+    def _admitted(self, begun: Begun) -> Resolution:
+        """Return the run once it is resolved, has a place for its receipt, and is registered."""
+        state.open_canary(self.around.state)
+        if begun.launcher is not None:
+            self.scratch = private.create(private.parent(self.around.variable("TMPDIR")))
+        found = resolve(self.request, self.around, self.identity, Scratch(self.scratch, exists=True))
+        if found.run.refusal is not None:
+            raise RefusalError(found.run.refusal.text)
+        self._reserve(found.run)
+        self.session = Session.register(self.around.state, self.identity, _what(found.run))
+        return found
+
+    def _show_refusal(self) -> None:
+        """Show the report of a refused run: what a preview would show of it."""
+        try:
+            found = preview(self.request, self.identity, by_hand=False).run
+        except AasmError:  # a wrong command line has no report
+            return
+        if found.refusal is not None:
+            self.voice.show(evidence_stage.report(found, evidence_stage.planned(found), ReportStage.PRE_LAUNCH))
 
     def _reserve(self, run: ResolvedRun) -> None:
         if self.request.receipt is not None:
@@ -199,7 +215,7 @@ class _Held:
         self._remove_scratch()  # nothing of the run is alive, and the receipt may need the room
         if record.ending is Ending.WALL_CLOCK:
             ceiling = f"{found.run.ceilings.max_wall_clock_seconds} s (--max-wall-clock-seconds)"
-            self.later("warning", f"the program was ended by its ceiling of {ceiling}")
+            self.later("warning", f"the program reached its ceiling of {ceiling} and was told to end")
         if record.survivors:
             left = f"{record.survivors} process(es) were left over when the program ended"
             self.later("warning", f"{left}, and were ended")

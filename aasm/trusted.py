@@ -17,14 +17,21 @@ from .supervise import spawn
 from .surroundings import Surroundings
 
 
-def trusted(request: Request, around: Surroundings, policy_file: str) -> list[Trusted]:
-    """Return what this run and the next one rely on; `policy_file` is "" for a policy on the command line."""
+def ours(around: Surroundings, policy_file: str) -> list[Trusted]:
+    """Return what is ours alone: our records and code, and the policy in use."""
     root, package = spawn.code_root()
     found = [
         Trusted(around.state, "the ledger and the receipts", True),
         Trusted(os.path.join(root, package), "the code of aasm itself", True),
-        Trusted(sys.executable, "the Python interpreter", True),
     ]
+    if policy_file:
+        found.append(Trusted(os.path.join(around.cwd, policy_file), "the policy in use", True))
+    return found
+
+
+def trusted(request: Request, around: Surroundings, policy_file: str) -> list[Trusted]:
+    """Return what this run and the next one rely on; `policy_file` is "" for a policy on the command line."""
+    found = [*ours(around, policy_file), Trusted(sys.executable, "the Python interpreter", True)]
     what = "a place where policies are looked for"
     found += [Trusted(folder, what, True) for folder in locate.folders(around.home)]
     found += [Trusted(entry, "an entry of sys.path", True) for entry in _import_path()]
@@ -36,8 +43,6 @@ def trusted(request: Request, around: Surroundings, policy_file: str) -> list[Tr
     found += [Trusted(prefix, "the Python installation", False) for prefix in prefixes]
     if request.receipt is not None:
         found.append(Trusted(os.path.join(around.cwd, request.receipt), "the receipt (--receipt)", False))
-    if policy_file:
-        found.append(Trusted(os.path.join(around.cwd, policy_file), "the policy in use", True))
     if request.imports_cwd:
         what = "the working directory, from which `python -m` imports"
         remedy = "start aasm as the installed script, or with -I, or with -P (Python 3.11 and later)"

@@ -129,17 +129,25 @@ def _counts(report: IsolationReport) -> list[Record]:
     found: List[Record] = [("requested_requirement_count", len(report.requirements))]
     outcomes = {outcome.requirement: outcome for outcome in report.outcomes}
     for number, item in enumerate(report.requirements):
-        found += _requirement(f"requested_requirement.{number}", item, outcomes.get(item))
+        found += _requirement(f"requested_requirement.{number}", item, outcomes.get(item), _unmet(report, item))
     return [*found, ("domain_count", len(report.domains))]
 
 
-def _requirement(name: str, item: Requirement, outcome: Outcome | None) -> list[Record]:
+def _unmet(report: IsolationReport, item: Requirement) -> str:
+    """Return why a requirement cannot be met, in a plan that lives with it or in the refusal."""
+    refused = report.refusal.shortfalls if report.refusal else ()
+    planned = [outcome.shortfall for outcome in report.outcomes if outcome.shortfall and outcome.requirement == item]
+    found = [short for short in refused if (short.domain, short.stated_by) == (item.domain, item.stated_by)]
+    return next((short.reason.value for short in (*planned, *found)), "")
+
+
+def _requirement(name: str, item: Requirement, outcome: Outcome | None, reason: str) -> list[Record]:
     """Return one requirement with its own verdict: that of its domain is the weakest of them all."""
     return [
         (f"{name}.domain", item.domain.value),
         (f"{name}.stated_by", item.stated_by),
         (f"{name}.outcome", outcome.kind.value if outcome else ""),
-        (f"{name}.reason", outcome.shortfall.reason.value if outcome and outcome.shortfall else ""),
+        (f"{name}.reason", reason),
     ]
 
 

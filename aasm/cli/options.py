@@ -213,8 +213,8 @@ def check_words(options: argparse.Namespace, words: list[str]) -> None:
         try:
             word.encode("utf-8")
         except UnicodeEncodeError:
-            what = f"{'argument ' + str(number) if number else 'the program'} is not UTF-8"
-            raise UsageError(what, "--", "give it another name, or run it without a boundary") from None
+            what = f"{'argument ' + str(number) if number else 'the program'} is not UTF-8, and reports name it"
+            raise UsageError(what, remedy="give it another name, or run it without a boundary") from None
 
 
 def variables(items: list[str]) -> dict[bytes, bytes | None]:

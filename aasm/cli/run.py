@@ -136,7 +136,9 @@ def _tell(options: argparse.Namespace, result: Result) -> None:
         return
     import json
 
-    line = json.dumps({"schema": "aasm.run.status/1", **result._asdict()}, sort_keys=True) + "\n"
+    place = result.receipt and os.fsencode(result.receipt).decode("utf-8", "backslashreplace")  # JSON is UTF-8
+    told = {"schema": "aasm.run.status/1", **result._replace(receipt=place)._asdict()}
+    line = json.dumps(told, sort_keys=True) + "\n"
     if not deliver(options.status_fd, line.encode()):
         complain("--status-fd: the line could not be written; have somebody read that descriptor", "warning")
 

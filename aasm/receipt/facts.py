@@ -134,7 +134,7 @@ def execution_of(record: RunRecord, ceiling_secs: int | None) -> Execution:
         no_code = f"no exit code was seen ({record.ending.value})"
     made = Execution(record.started_at, record.ended_at, record.code, no_code)
     if record.ending is Ending.WALL_CLOCK:
-        detail = no_code or f"ended with code {record.code} when it was told to"
+        detail = no_code or f"ended with code {record.code} within the grace after SIGTERM"
         made = made._replace(termination=Termination.WALL_CLOCK_CEILING_EXCEEDED, ceiling_secs=ceiling_secs or 0)
         return made._replace(termination_delivered=True, termination_detail=detail)
     if record.forwarded is not None:

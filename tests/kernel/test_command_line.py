@@ -121,7 +121,7 @@ def test_what_is_not_utf8_is_refused_as_soon_as_a_boundary_is_asked_for(lab: Lab
         command = [*map(os.fsencode, lab.command(*exec_options(lab, "process"))), b"--", *program]
         done = subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL, timeout=60, **lab.options())
         text = subprocess.CompletedProcess(command, done.returncode, done.stdout.decode(), done.stderr.decode())
-        assert_usage_error(lab, text, f"--: {words} is not UTF-8")
+        assert_usage_error(lab, text, f"error: {words} is not UTF-8, and reports name it; ")
     command = [*map(os.fsencode, lab.command(*exec_options(lab, "none"))), b"--", b"touch", b"r\xe9n"]
     subprocess.run(command, check=True, capture_output=True, stdin=subprocess.DEVNULL, timeout=60, **lab.options())
     assert os.listdir(os.fsencode(lab.workspace)) == [b"r\xe9n"]

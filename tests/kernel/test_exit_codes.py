@@ -169,7 +169,7 @@ def assert_not_started_again(lab: Lab, done: Any) -> str:
 def test_the_wall_clock_ceiling_gives_124_whatever_the_program_answers(lab: Lab) -> None:
     for script, code, text in (
         ("sleep 60", None, "ended by signal 15"),
-        ("trap 'exit 3' TERM; while :; do sleep 0.05; done", 3, "ended with code 3 when it was told to"),
+        ("trap 'exit 3' TERM; while :; do sleep 0.05; done", 3, "ended with code 3 within the grace after SIGTERM"),
     ):
         done, status = launched(lab, "process", "sh", "-c", script, options=("--max-wall-clock-seconds", "1"))
         assert done.returncode == 124, done.stderr

@@ -247,6 +247,8 @@ def test_a_preview_sees_a_state_directory_in_which_nothing_can_be_kept(lab: Lab,
     assert live.returncode == 125 and not (lab.workspace / "ran").exists()
     said = [line for line in live.stderr.splitlines() if line.startswith("error: ")]
     assert said == ["error: " + shown.stderr.splitlines()[0][len("warning: ") :]]
+    block = lab.aasm(*words, "--report", "always", "--", "true").stderr
+    assert "\nposture=refused\n" in block and block.count("machine-readable") == 1
 
 
 @ONCE

@@ -324,6 +324,29 @@ def test_a_link_on_the_way_to_what_is_trusted_cannot_be_granted(lab: Lab) -> Non
 
 
 @ONCE
+def test_a_standard_stream_into_what_is_ours_is_refused(lab: Lab) -> None:
+    """No rule decides about a descriptor that the operator opened, so the program could write there."""
+    policy = lab.file(lab.top / "p.yaml", "filesystem: {read: {allow: ['${system}']}, write: {allow: []}}\n")
+    words = ("run", "exec", "--isolation", "process", "--policy", str(policy))
+    assert lab.aasm(*words, "--", "true").returncode == 0
+    before = (lab.state / "ledger.jsonl").read_bytes()
+    for place in (lab.state / "ledger.jsonl", next((lab.state / "execution-receipts").iterdir()), policy):
+        kept = place.read_bytes()
+        with open(place, "ab") as stream:
+            done = subprocess.run(
+                lab.command(*words, "--", "echo", "planted"), stdin=subprocess.DEVNULL, stdout=stream,
+                stderr=subprocess.PIPE, text=True, timeout=60, **lab.options(),
+            )  # fmt: skip
+        assert done.returncode == 125 and done.stderr.startswith("error: descriptor 1: "), done.stderr
+        assert "planted" not in place.read_text() and place.read_bytes().startswith(kept)
+    assert (lab.state / "ledger.jsonl").read_bytes().startswith(before) and events(lab)[-1] == "refused"
+    with open(lab.workspace / "log", "ab") as stream:  # its sibling
+        command = lab.command(*words, "--report", "never", "--", "echo", "said")
+        subprocess.run(command, stdout=stream, check=True, timeout=60, **lab.options())
+    assert (lab.workspace / "log").read_text() == "said\n"
+
+
+@ONCE
 def test_what_this_command_has_loaded_may_not_be_granted_for_writing(lab: Lab) -> None:
     """The C library, the loader and what finds them: every later run would execute what this one left there."""
     with open("/proc/self/maps", encoding="utf-8") as stream:

@@ -194,12 +194,12 @@ SENTENCES: Dict[str, Dict[str, Tuple[str, ...]]] = {
         "aasm/backends/native/capability.py": (
             "this backend refuses and records no single actions",
             "a seccomp filter that refuses fork, vfork and every clone",
-            "a seccomp filter that refuses every socket",
+            "a seccomp filter that refuses every socket but connected pairs",
             "the floor refuses the worst",
             "only the network as a whole can be refused",
             "only new processes as a whole can be refused",
             "held as a whole: no new process",
-            "held as a whole: no socket of any family",
+            "held as a whole: no socket of any family, connected pairs apart",
         ),
     },
     BOUNDARY: {

@@ -45,7 +45,9 @@ LIMITATIONS: Mapping[Domain, tuple[str, ...]] = {
     ),
     Domain.SYSCALL: ("a policy may name fifteen calls; the loader's own baseline is added to them",),
     Domain.PROCESS_CREATION: ("held as a whole: no new process; threads and exec stay possible",),
-    Domain.NETWORK_EGRESS: ("held as a whole: no socket of any family; single destinations are not held",),
+    Domain.NETWORK_EGRESS: (
+        "held as a whole: no socket of any family, connected pairs apart; single destinations are not held",
+    ),
     Domain.RESOURCE: (
         "open files and file size are held, for each process by itself and not for the tree; a file behind a standard "
         "stream counts too",
@@ -60,7 +62,9 @@ MECHANISMS: Mapping[Domain, str] = {
     Domain.FILESYSTEM_WRITE: "a Landlock ruleset that decides about writing, creating, renaming and removing files",
     Domain.SYSCALL: "a seccomp filter that lets only the named calls and the loader's baseline pass",
     Domain.PROCESS_CREATION: "a seccomp filter that refuses fork, vfork and every clone that makes a process",
-    Domain.NETWORK_EGRESS: "a seccomp filter that refuses every socket, and Landlock for TCP beside it",
+    Domain.NETWORK_EGRESS: (
+        "a seccomp filter that refuses every socket but connected pairs, and Landlock for TCP beside it"
+    ),
     Domain.RESOURCE: "resource limits, soft and hard",
 }
 

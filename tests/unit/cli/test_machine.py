@@ -214,9 +214,13 @@ def test_each_requirement_keeps_its_own_verdict_beside_that_of_its_domain(stage:
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_a_refused_run_asked_for_has_no_outcome_and_no_evidence_to_come(name: str) -> None:
-    shown = values(before(REFUSED[name]().run))
-    verdict = re.compile(rf"requested_requirement\.{N}\.(outcome|reason)")
-    assert {value for key, value in shown.items() if verdict.fullmatch(key)} <= {""}
+    report = before(REFUSED[name]().run)
+    shown = values(report)
+    assert {value for key, value in shown.items() if re.fullmatch(rf"requested_requirement\.{N}\.outcome", key)} <= {""}
+    unmet = {(short.domain, short.stated_by): short.reason.value for short in report.refusal.shortfalls[::-1]}
+    for number, item in enumerate(report.requirements):  # its own reason, and none for what could have been held
+        reason = shown[f"requested_requirement.{number}.reason"]
+        assert reason == unmet.get((item.domain, item.stated_by), "")
     assert {shown[f"domain.{domain.value}.expected_claim"] for domain in DOMAINS} == {"unmeasured"}
     assert {shown[f"domain.{domain.value}.evidence_source_count"] for domain in DOMAINS} == {0}
 
