@@ -240,7 +240,7 @@ def test_the_two_vocabularies_of_a_reason_share_no_word() -> None:
 
 
 def test_the_lines_for_a_terminal_begin_as_the_page_says() -> None:
-    (text,) = re.findall(r"The line before is .*?nobody looked\.", FLOWING)
+    (text,) = re.findall(r"The line before is .*?have held or not\.", FLOWING)
     first, *more = re.findall(r"`([^`]+)`", text)
     lines = [human.summary(made) for made in all_reports() if made.backend is not None and made.refusal is None]
     first = first.replace("BACKEND", backends.DEFAULT)
