@@ -200,7 +200,7 @@ def _command_line(pid: int) -> bytes:
 
 def test_a_request_to_end_takes_the_whole_tree_along(lab: Lab) -> None:
     mark = f"{lab.workspace}/mark"
-    script = f"setsid sh -c 'trap \"\" TERM; : {mark}; echo ready; while :; do sleep 1; done' & exec sleep 50"
+    script = f"setsid sh -c 'trap \"\" TERM; : {mark}; sleep 60 & echo ready; wait' & exec sleep 50"
     with started(lab, lab.command(*exec_options(lab, "process"), "--", "sh", "-c", script)) as process:
         assert line_of(process) == "ready"
         wait_until(lambda: len(marked(mark)) == 2, "only the command and the inner shell still bear the mark")
