@@ -220,7 +220,11 @@ def _streams() -> Iterator[Grant]:
     for number in (0, 1, 2):
         found = os.fstat(number)
         if stat.S_ISREG(found.st_mode) and fcntl.fcntl(number, fcntl.F_GETFL) & os.O_ACCMODE != os.O_RDONLY:
-            path = os.readlink(f"/proc/self/fd/{number}")
+            path = f"/proc/self/fd/{number}"
+            try:
+                path = os.readlink(path)
+            except OSError:
+                pass  # device and inode tell it apart as well
             yield Grant(path, found.st_dev, found.st_ino, found.st_mode, False, True, f"descriptor {number}")
 
 

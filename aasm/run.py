@@ -153,6 +153,7 @@ class _Held:
         self.reservation: store.Reservation | None = None
         self.session: Session | None = None
         self.messages: list[tuple[str, str]] = []
+        self.resolved: ResolvedRun | None = None
         self.shown: IsolationReport | None = None  # what is reported of the run once all is recorded
         self.under_way = False  # from then on the program may have run, so nothing is a refusal any more
 
@@ -181,6 +182,7 @@ class _Held:
         if begun.launcher is not None:
             self.scratch = private.create(private.parent(self.around.variable("TMPDIR")))
         found = resolve(self.request, self.around, self.identity, Scratch(self.scratch, exists=True))
+        self.resolved = found.run
         if found.run.refusal is not None:
             raise RefusalError(found.run.refusal.text)
         self._reserve(found.run)
@@ -188,11 +190,13 @@ class _Held:
         return found
 
     def _show_refusal(self) -> None:
-        """Show the report of a refused run: what a preview would show of it."""
-        try:
-            found = preview(self.request, self.identity, by_hand=False).run
-        except AasmError:  # a wrong command line has no report
-            return
+        """Show the report of a refused run; where it was refused before or after it was resolved, that of a preview."""
+        found = self.resolved
+        if found is None or found.refusal is None:
+            try:
+                found = preview(self.request, self.identity, by_hand=False).run
+            except Exception:  # noqa: BLE001 - the refusal itself is on its way, and nothing may take its place
+                return
         if found.refusal is not None:
             self.voice.show(evidence_stage.report(found, evidence_stage.planned(found), ReportStage.PRE_LAUNCH))
 

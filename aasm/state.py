@@ -206,7 +206,10 @@ def open_canary(path: str) -> None:
     try:
         canary = open_file(directory, CANARY, os.O_RDWR)
         try:
-            os.fchmod(canary, 0o600)  # a program may change the mode of its user's files, and so spoil what is tried
+            # A program may change the mode of its user's files, and so spoil what is tried. It is not set without need:
+            # that would change the ctime, by which a launch beside this one tells that its canary was touched.
+            if stat.S_IMODE(os.fstat(canary).st_mode) != 0o600:
+                os.fchmod(canary, 0o600)
         finally:
             os.close(canary)
     finally:

@@ -88,6 +88,7 @@ def descendants(seen: Iterable[int] = ()) -> list[int]:
     return found
 
 
+SCARCE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 SCARCE_SECONDS = 60.0
 
 
@@ -96,8 +97,8 @@ def _when_there_is_room(look: Callable[[], dict[int, int]]) -> dict[int, int]:
     while True:
         try:
             return look()
-        except OSError:
-            if time.monotonic() > until:
+        except OSError as problem:
+            if problem.errno not in SCARCE or time.monotonic() > until:
                 raise
             time.sleep(0.05)  # what was killed meanwhile gives its files back
 

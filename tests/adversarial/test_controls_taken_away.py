@@ -11,7 +11,7 @@ import pytest
 from support import driver
 from support.inside import grants, policy, policy_file
 from support.launch import Lab, domain
-from support.outcome import ONCE, canaries, one_error
+from support.outcome import ALL_HELD, ONCE, canaries, one_error
 
 from aasm import launcher
 from aasm.policy.vocabulary import SYSCALLS
@@ -99,3 +99,14 @@ def test_a_canary_that_somebody_touches_in_between_shows_nothing(lab: Lab) -> No
     assert done.returncode == 0, done.stderr
     assert canaries(lab.receipt()) == {"file_read": "inconclusive", "file_write": "inconclusive", "call": "held"}
     assert domain(lab.receipt(), "filesystem_read")["claim"] == "planned"
+
+
+@ONCE
+def test_a_launch_beside_another_does_not_touch_its_canary(lab: Lab) -> None:
+    """By its ctime a launch tells that its canary was touched: then it shows nothing."""
+    words = ("run", "exec", "--isolation", "process", "--system", "--write", str(lab.workspace), "--report", "never")
+    assert lab.aasm(*words, "--", "true").returncode == 0
+    touched = (lab.state / "canary").stat().st_ctime_ns
+    assert lab.aasm(*words, "--", "true").returncode == 0
+    assert (lab.state / "canary").stat().st_ctime_ns == touched
+    assert canaries(lab.receipt()) == ALL_HELD

@@ -317,3 +317,13 @@ def test_no_name_of_a_policy_makes_a_line_of_its_own(lab: Lab) -> None:
                 done = lab.aasm(*command, env={"AA_POLICY": str(path)})
                 lines = (done.stdout + done.stderr).splitlines()
                 assert lines and not set(forged.splitlines()) & set(lines)
+
+
+@ONCE
+def test_a_report_that_cannot_be_made_does_not_take_the_place_of_the_refusal(lab: Lab) -> None:
+    change = "from aasm import run\ndef preview(*args, **more):\n    raise OSError(24, 'planned failure')\n"
+    change += "run.preview = preview\n"
+    _damaged(lab)
+    done = driver.run(lab, change, *exec_options(lab, "process"), "--report", "always", "--", "touch", "ran")
+    assert done.returncode == 125 and done.stderr.startswith("error: the ledger is damaged: "), done.stderr
+    assert "planned failure" not in done.stderr and not (lab.workspace / "ran").exists()

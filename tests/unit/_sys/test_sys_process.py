@@ -45,6 +45,15 @@ def test_a_system_that_never_has_room_again_is_an_error(monkeypatch: pytest.Monk
     assert caught.value.errno == errno.ENFILE
 
 
+def test_what_no_waiting_mends_is_an_error_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    slept: List[float] = []
+    monkeypatch.setattr(process, "_parents", failing(1, errno.ENOENT))
+    monkeypatch.setattr(process.time, "sleep", slept.append)
+    with pytest.raises(FileNotFoundError):
+        process.descendants()
+    assert slept == []
+
+
 def test_the_descriptors_that_are_open_are_listed_without_that_of_the_listing() -> None:
     reading, writing = os.pipe()
     try:
