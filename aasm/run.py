@@ -120,6 +120,7 @@ def refuse(request: Request, voice: Voice, problem: AasmError) -> None:
     except AasmError:
         return  # there is no place to record it in; what is reported is the first failure
     held.refused(problem)
+    held.show_refusal()
     held.clean()
 
 
@@ -162,7 +163,7 @@ class _Held:
         try:
             found = self._admitted(begun)
         except AasmError:
-            self._show_refusal()
+            self.show_refusal()
             raise
         for text in cautions(found.run, self.request):
             self.voice.say("warning", text)
@@ -189,7 +190,7 @@ class _Held:
         self.session = Session.register(self.around.state, self.identity, _what(found.run))
         return found
 
-    def _show_refusal(self) -> None:
+    def show_refusal(self) -> None:
         """Show the report of a refused run; where it was refused before or after it was resolved, that of a preview."""
         found = self.resolved
         if found is None or found.refusal is None:

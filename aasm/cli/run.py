@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from ..errors import OK, REFUSED, AasmError, RefusalError, SupervisionError
+from ..errors import OK, AasmError, RefusalError, SupervisionError
 from ..governance.identity import check_id
 from ..model.requirements import ResourceLimits, option, stated_ceilings
 from . import complain, complain_of, deliver, note, put, say
@@ -149,13 +149,14 @@ def _tell(options: argparse.Namespace, result: Result) -> None:
 def _preview(options: argparse.Namespace, request: Request) -> int:
     from .. import run
     from ..governance.identity import new_identity
+    from ..surroundings import refusable
     from . import preview
 
     identity = new_identity(request.agent_id, request.team_id, (), dry_run=True)
     try:
         found = run.preview(request, identity, options.show_order)
     except AasmError as problem:
-        if problem.exit_code != REFUSED or options.show_order:
+        if not refusable(problem) or options.show_order:
             raise
         _would_refuse(problem)
         say(preview.refused(identity, str(problem), options.json))

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 from typing import Any, Callable, Sequence
 
@@ -327,3 +328,24 @@ def test_a_report_that_cannot_be_made_does_not_take_the_place_of_the_refusal(lab
     done = driver.run(lab, change, *exec_options(lab, "process"), "--report", "always", "--", "touch", "ran")
     assert done.returncode == 125 and done.stderr.startswith("error: the ledger is damaged: "), done.stderr
     assert "planned failure" not in done.stderr and not (lab.workspace / "ran").exists()
+
+
+@ONCE
+def test_a_defect_of_ours_is_no_refusal_that_a_preview_shows(lab: Lab) -> None:
+    change = "from aasm import errors, run\ndef resolve(*args):\n    raise errors.InternalError('planned defect')\n"
+    for more in ((), ("--json",)):
+        words = (*exec_options(lab, "none"), "--dry-run", *more, "--", "x")
+        done = driver.run(lab, change + "run.resolve = resolve\n", *words)
+        assert (done.returncode, done.stdout, done.stderr) == (125, "", "error: planned defect\n")
+
+
+@ONCE
+def test_a_process_that_cannot_supervise_has_its_block_too(lab: Lab) -> None:
+    ends = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    words = (*exec_options(lab, "process"), "--report", "always", "--", "touch", "ran")
+    done = lab.aasm(*words, stdin=ends[0])
+    for end in ends:
+        end.close()
+    assert done.returncode == 125 and not (lab.workspace / "ran").exists()
+    assert "\nposture=refused\n" in done.stderr
+    assert [line[:20] for line in done.stderr.splitlines() if line.startswith("error: ")] == ["error: descriptor 0:"]
