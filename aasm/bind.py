@@ -21,7 +21,7 @@ from .model.domains import CapabilityDomain as Domain
 from .model.grants import Grant, beneath
 from .model.plan import Refusal, RefusalKind
 from .model.request import Request
-from .model.requirements import ExecutionSpec, Identity
+from .model.requirements import EXECUTING, ExecutionSpec, Identity, part
 from .model.resolved import Place, ResolvedRun
 from .policy import grants as grant_checks
 from .policy.walk import Walked, walk
@@ -71,7 +71,7 @@ def bind(
     walked = working_dir(request, around)
     place, confined = _place(walked), request.isolation != "none"
     grants, unusable = _granted(request, around, stated, chosen, scratch, walked)
-    made = _environment(request, around, scratch.path, grants, confined)
+    made = _environment(request, around, stated, scratch.path, grants, confined)
     unkept = _unkept(request, around, place, scratch)
     refusal = stated.refusal or chosen.refusal or unusable or unkept or _unregistered(around)
     spec = ExecutionSpec(
@@ -96,7 +96,7 @@ def bind(
         argv=tuple(os.fsencode(item) for item in request.program),
         candidates=_candidates(os.fsencode(request.program[0]), made),
         environment=made,
-        ceilings=request.ceilings,
+        ceilings=stated.ceilings,
         canary_path=os.path.join(os.path.realpath(around.state), state.CANARY),
         descriptors=_descriptors(),
         target=request.target,
@@ -167,7 +167,7 @@ def _unregistered(around: Surroundings) -> Refusal | None:
 
 
 def _environment(
-    request: Request, around: Surroundings, scratch: str, grants: tuple[Grant, ...], confined: bool
+    request: Request, around: Surroundings, stated: Stated, scratch: str, grants: tuple[Grant, ...], confined: bool
 ) -> environment.Environment:
     adapter = ("adapter", request.adapter_env)
     if not confined:
@@ -175,7 +175,9 @@ def _environment(
     home = _real_home(request, around, grants)
     own = private.variables(scratch, home) if scratch else {}
     real = {b"HOME": os.fsencode(home or "/")} if home or not scratch else {}
-    return environment.replaced(around.environ, request.env, (("private", own), ("real home", real), adapter))
+    passed = tuple(os.fsencode(name) for name in stated.variables)
+    layers = (("private", own), ("real home", real), adapter)
+    return environment.replaced(around.environ, request.env, layers, passed)
 
 
 def _real_home(request: Request, around: Surroundings, grants: tuple[Grant, ...]) -> str | None:
@@ -209,8 +211,8 @@ def _grants(
     request: Request, around: Surroundings, stated: Stated, backend: Backend, scratch: Scratch
 ) -> tuple[Grant, ...]:
     stated_grants = grant_checks.resolve(stated.wanted)
-    grant_checks.check_trusted(stated_grants, trusted(request, around, stated.policy_file))
-    kept = [item._replace(remedy="send it elsewhere") for item in ours(around, stated.policy_file)]
+    grant_checks.check_trusted(stated_grants, trusted(request, around, stated.policy_files))
+    kept = [item._replace(remedy="send it elsewhere") for item in ours(around, stated.policy_files)]
     grant_checks.check_trusted(_streams(), kept)
     return (*stated_grants, *_own(stated, backend, scratch))
 
@@ -239,6 +241,8 @@ def _own(stated: Stated, backend: Backend, scratch: Scratch) -> tuple[Grant, ...
     else:
         private.foresee(os.path.dirname(scratch.path))
         place = Grant(scratch.path, 0, 0, stat.S_IFDIR, read, write, "private directory, made at launch")
+    if not any(part(item.scope) == EXECUTING for item in stated.lowered.requirements):
+        place = place._replace(execute=read)
     return (place, *backend.own_grants())
 
 

@@ -23,7 +23,7 @@ from .model.evidence import (
     supports_prevention_claim,
 )
 from .model.grants import covers
-from .model.plan import OUTCOME_CEILING, LaunchPosture, Outcome, OutcomeKind, Shortfall
+from .model.plan import OUTCOME_CEILING, EnforcementPlan, LaunchPosture, Outcome, OutcomeKind, Shortfall
 from .model.record import Ending, RunRecord
 from .model.report import (
     CONTROL_STATES,
@@ -35,7 +35,7 @@ from .model.report import (
     ReportStage,
     UnmeasuredReason,
 )
-from .model.requirements import stated_ceilings
+from .model.requirements import Requirement, part, stated_ceilings
 from .model.resolved import ResolvedRun, SpawnSpec
 
 
@@ -122,7 +122,7 @@ def _exercised(run: ResolvedRun, record: RunRecord) -> Iterator[EvidenceRecord]:
 def _tried(outcome: Outcome, held: list[str]) -> bool:
     """Say whether all of a requirement was exercised: what was tried of it speaks for nothing else in its domain."""
     limits = outcome.requirement.scope.limits
-    wanted = set(stated_ceilings(limits)) if limits else {""}
+    wanted = set(stated_ceilings(limits)) if limits else {part(outcome.requirement.scope)}
     tried = {_CANARIES[name].ceiling for name in held if _CANARIES[name].domain is outcome.requirement.domain}
     return outcome.kind is OutcomeKind.ENFORCED and wanted <= tried
 
@@ -209,7 +209,12 @@ def _expected(run: ResolvedRun, domain: Domain) -> ClaimTerm:
         return ClaimTerm.UNMEASURED
     if weakest.shortfall:
         return _planned_claim(weakest)
-    item = run.plan.backend.report_on(weakest.requirement)
+    expected = [_expected_of(run, run.plan, outcome.requirement) for outcome in (weakest, *_outcomes(run, domain))]
+    return ClaimTerm.PLANNED if ClaimTerm.PLANNED in expected else expected[0]
+
+
+def _expected_of(run: ResolvedRun, plan: EnforcementPlan, requirement: Requirement) -> ClaimTerm:
+    item = plan.backend.report_on(requirement)
     if item is None or not _exercises(run, item) or not asserts_coverage(claim_ceiling(item)):
         return ClaimTerm.PLANNED
     # what decides after the effect can end a run, and an end is a detection

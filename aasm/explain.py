@@ -10,9 +10,11 @@ import signal
 import stat
 
 from .model.domains import CapabilityDomain
-from .model.grants import covers
+from .model.grants import executes
 from .model.record import Ending, RunRecord
+from .model.requirements import EXECUTING, part
 from .model.resolved import ResolvedRun
+from .policy.values import COMMAND_LINE
 
 
 def not_run(run: ResolvedRun, rule_paths: tuple[str, ...], record: RunRecord) -> str:
@@ -97,11 +99,14 @@ def _denied_as_a_whole(run: ResolvedRun) -> bool:
 
 
 def _outside(run: ResolvedRun, path: str) -> bool:
-    return not covers(run.grants, path, write=False)
+    return not executes(run.grants, path)
 
 
 def _grant(path: str, run: ResolvedRun) -> str:
-    return f"--read {path}" if run.policy.source == "command line" else f"{path} to filesystem.read.allow"
+    if run.policy.source == COMMAND_LINE:
+        return f"--read {path}"
+    stated = any(part(item.scope) == EXECUTING for item in run.spec.requirements)
+    return f"{path} to filesystem.{'execute' if stated else 'read'}.allow"
 
 
 def _folder(target: str) -> str:

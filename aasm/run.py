@@ -34,12 +34,14 @@ from .errors import (
 from .explain import not_run
 from .governance.identity import new_identity
 from .governance.session import Session, record_refusal
+from .model import privileges
 from .model.domains import CapabilityDomain as Domain
 from .model.record import Ending, Event, RunRecord
 from .model.report import IsolationReport, ReportStage
 from .model.request import Request
-from .model.requirements import Identity
+from .model.requirements import CAPABILITY, Identity, permitted_of
 from .model.resolved import ResolvedRun, SpawnSpec
+from .policy.values import Policy
 from .receipt import build, store
 from .sealing import receipt_facts
 from .selecting import choose
@@ -67,6 +69,7 @@ class Resolution(NamedTuple):
     run: ResolvedRun
     backend: Backend | None
     host: HostFacts
+    policy: Policy | None  # what it goes by, merged and placed; None when there is none that can be used
 
 
 class Result(NamedTuple):
@@ -89,7 +92,8 @@ def resolve(request: Request, around: Surroundings, identity: Identity, scratch:
     working_dir(request, around)  # the very first check: everything else may depend on it
     stated = state_policy(request, around, workdir_as_given(request, around))
     chosen = choose(request, stated, host)
-    return Resolution(bind(request, around, identity, stated, chosen, scratch), chosen.backend, host)
+    run = bind(request, around, identity, stated, chosen, scratch)
+    return Resolution(run, chosen.backend, host, stated.effective)
 
 
 def preview(request: Request, identity: Identity, by_hand: bool) -> Resolution:
@@ -165,7 +169,7 @@ class _Held:
         except AasmError:
             self.show_refusal()
             raise
-        for text in cautions(found.run, self.request):
+        for text in cautions(found, self.request):
             self.voice.say("warning", text)
         self.voice.show(evidence_stage.report(found.run, evidence_stage.planned(found.run), ReportStage.PRE_LAUNCH))
         spec = _prepare(found, begun)
@@ -219,8 +223,8 @@ class _Held:
         code = _exit_code(record)
         self._remove_scratch()  # nothing of the run is alive, and the receipt may need the room
         if record.ending is Ending.WALL_CLOCK:
-            ceiling = f"{found.run.ceilings.max_wall_clock_seconds} s (--max-wall-clock-seconds)"
-            self.later("warning", f"the program reached its ceiling of {ceiling} and was told to end")
+            stated = f"{found.run.ceilings.max_wall_clock_seconds} s ({clock_stated_by(found.run)})"
+            self.later("warning", f"the program reached its ceiling of {stated} and was told to end")
         if record.survivors:
             left = f"{record.survivors} process(es) were left over when the program ended"
             self.later("warning", f"{left}, and were ended")
@@ -300,20 +304,39 @@ class _Held:
         self.messages.append((kind, text))
 
 
+def clock_stated_by(run: ResolvedRun) -> str:
+    """Return the node or option that states the wall clock of a run that has one."""
+    limits = ((item.scope.limits, item.stated_by) for item in run.spec.requirements)
+    return next(node for scope, node in limits if scope and scope.max_wall_clock_seconds is not None)
+
+
 def _what(run: ResolvedRun) -> str:
     return f"exec {os.path.basename(run.spec.program)}, isolation {run.isolation}"
 
 
-def cautions(run: ResolvedRun, request: Request) -> list[str]:
+def cautions(found: Resolution, request: Request) -> list[str]:
     """Return what an operator must hear before a launch, and in its preview."""
+    run = found.run
     missing = set(request.env) - {entry.name for entry in run.environment.entries}
     lines = [f"--env {os.fsdecode(name)}: not set here, so nothing is passed on" for name in sorted(missing)]
     if run.plan is None:
         return lines
+    lines += [f"{path}: its scope is of another, so it is left out" for path in run.policy.left_out]
+    why = "the other policies let the program write it or restrict no writing, or it is for a scope that was not stated"
+    lines += [f"{path}: this policy can only narrow: {why}" for path in run.policy.narrowing]
+    lines += [f"{path}: this policy can be changed by another user" for path in run.policy.exposed]
+    lines += [f"the policy allows {name}, which a program of this user does not get" for name in _not_had(found)]
     lines += [f"the policy states {item}, and nothing in this release acts on it" for item in run.policy.unmapped]
     if Domain.FILESYSTEM_WRITE not in [outcome.requirement.domain for outcome in run.plan.outcomes]:
         lines.append("the policy does not restrict writing: the program can change what the next run trusts")
     return lines
+
+
+def _not_had(found: Resolution) -> tuple[str, ...]:
+    """Return the capabilities that the policy allows and that a program of this process cannot get."""
+    names = [name for item in found.run.spec.requirements for name in permitted_of(CAPABILITY, item.scope)]
+    held = found.host.capabilities.permitted if found.host.capabilities and found.host.euid == 0 else 0
+    return privileges.missing(names, held)
 
 
 def _prepare(found: Resolution, begun: Begun) -> SpawnSpec | None:

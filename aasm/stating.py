@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The aasm authors
 # SPDX-License-Identifier: Apache-2.0
-"""The first stages of a run: find the policy, validate it, expand its paths, and lower it."""
+"""The first stages of a run: find the policies, validate and merge them, expand their paths, and lower the result."""
 
 from __future__ import annotations
 
@@ -8,15 +8,19 @@ import json
 import os
 from typing import NamedTuple
 
-from .errors import AasmError, UsageError
+from .backends.native import floor
+from .errors import AasmError, PolicyError, UsageError
 from .model.domains import CapabilityDomain as Domain
 from .model.plan import Refusal, RefusalKind
 from .model.request import Request
+from .model.requirements import UNLIMITED, ResourceLimits
 from .model.resolved import ResolvedPolicy
-from .policy import document, locate, node, places
-from .policy.document import Policy
+from .policy import document, load, locate, lowering, node, places, unmapped
 from .policy.grants import Wanted
-from .policy.lowering import Lowered, lower, not_derived
+from .policy.load import Loaded, PolicyState, Subject
+from .policy.lowering import EXECUTE, READ, VARIABLES, WRITE, Lowered, lower, not_derived
+from .policy.values import COMMAND_LINE, Entry, Policy
+from .policy.vocabulary import BROKER_REQUIRED
 from .policy.walk import walk_as_far_as_possible
 from .receipt.canonical import digest_bytes
 from .surroundings import Surroundings, refusable
@@ -28,8 +32,11 @@ class Stated(NamedTuple):
     policy: ResolvedPolicy
     lowered: Lowered
     wanted: tuple[Wanted, ...]
-    policy_file: str  # "" when the policy stands on the command line
+    policy_files: tuple[str, ...]  # those that no program may be able to write; none on the command line
     refusal: Refusal | None = None
+    effective: Policy | None = None  # the policies merged and placed
+    ceilings: ResourceLimits = UNLIMITED  # of policy and command line the smaller
+    variables: tuple[str, ...] = ()  # that the policy passes on
 
 
 def state_policy(request: Request, around: Surroundings, workdir: str) -> Stated:
@@ -43,26 +50,34 @@ def state_policy(request: Request, around: Surroundings, workdir: str) -> Stated
 
 
 def _source(request: Request) -> str:
-    return "command line" if _is_inline(request) else request.policy or "the places that are searched"
+    return COMMAND_LINE if is_inline(request) else ", ".join(request.policies) or "the places that are searched"
 
 
-def _not_derived(source: str, why: str, state: str = locate.PolicyState.LOAD_FAILED.value) -> Stated:
+def _not_derived(source: str, why: str, state: str = PolicyState.LOAD_FAILED.value) -> Stated:
     facts = ResolvedPolicy(state, source, why, "", ())
-    return Stated(facts, not_derived("no policy was lowered"), (), "", Refusal(RefusalKind.POLICY, why))
+    return Stated(facts, not_derived("no policy was lowered"), (), (), Refusal(RefusalKind.POLICY, why))
 
 
 def _stated(request: Request, around: Surroundings, workdir: str) -> Stated:
-    if _is_inline(request):
-        policy = _inline(request, around)
-        return _lowered(request, policy, locate.judge(policy), around, workdir)
-    environ = {os.fsdecode(name): os.fsdecode(value) for name, value in around.environ.items()}
-    found = locate.load(locate.locate(request.policy, environ, around.home))
+    found = loaded(request, around, workdir)
     if found.error is not None or found.policy is None:
         return _not_derived(found.source, f"refusing to launch: {found.detail}", found.state.value)
-    return _lowered(request, found.policy, found, around, workdir)
+    return _lowered(request, found.policy, found)
 
 
-def _is_inline(request: Request) -> bool:
+def loaded(request: Request, around: Surroundings, workdir: str) -> Loaded:
+    """Return the policy of this run, merged and placed on this host, or why there is none."""
+    here = places.host_places(workdir, around.home)
+    if is_inline(request):
+        return load.judge(load.placed(_inline(request, around), here))
+    environ = {os.fsdecode(name): os.fsdecode(value) for name, value in around.environ.items()}
+    tool = None if request.target == "exec" else request.target
+    subject = Subject(request.team_id, request.agent_id, tool)
+    return load.load(locate.locate(request.policies, environ, around.home), here, subject, floor.REFUSED_CALLS)
+
+
+def is_inline(request: Request) -> bool:
+    """Say whether the command line states the policy."""
     return bool(request.read or request.write or request.system)
 
 
@@ -84,37 +99,90 @@ def _absolute(cwd: str, item: str) -> str:
     return walked.path
 
 
-def _digest(found: node.Document | None) -> str:
-    """Return the digest of a policy: of its data, so that neither comments nor the format count."""
-    if found is None:
+def _digest(found: tuple[node.Document, ...]) -> str:
+    """Return the digest of a policy: of its data, so that neither comments nor the format count.
+
+    That of a cascade is of the list of its documents, outermost first.
+    """
+    if not found:
         return ""
-    text = json.dumps(node.to_data(found.root), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return digest_bytes(text.encode())
+    data = [node.to_data(item.root) for item in found]
+    return digest_bytes(canonical_text(data[0] if len(data) == 1 else data).encode())
 
 
-def _lowered(request: Request, policy: Policy, found: locate.Loaded, around: Surroundings, workdir: str) -> Stated:
-    wanted, paths = _expanded(policy, places.host_places(workdir, around.home))
-    lowered = lower(policy, paths, request.ceilings)
-    digest = _digest(found.document)
-    detail = found.detail + ("; without a boundary nothing acts on it" if request.isolation == "none" else "")
-    facts = ResolvedPolicy(found.state.value, found.source, detail, digest, policy.statements_unmapped)
-    return Stated(facts, lowered, _usable(wanted, lowered), found.source if found.document else "")
+def canonical_text(data: object) -> str:
+    """Return the data of a policy as JSON, in the one form that its digest is of."""
+    return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
-def _expanded(policy: Policy, here: places.Places) -> tuple[tuple[Wanted, ...], dict[Domain, tuple[str, ...]]]:
-    wanted: list[Wanted] = []
-    paths: dict[Domain, tuple[str, ...]] = {}
-    lists = ((Domain.FILESYSTEM_READ, policy.filesystem_read), (Domain.FILESYSTEM_WRITE, policy.filesystem_write))
-    for domain, entries in lists:
-        if entries is not None:
-            write = domain is Domain.FILESYSTEM_WRITE
-            made = [Wanted(path, not write, write, e.where) for e in entries for path in places.expand(e, here)]
-            wanted += made
-            paths[domain] = tuple(dict.fromkeys(item.path for item in made))
-    return tuple(wanted), paths
+def _lowered(request: Request, policy: Policy, found: Loaded) -> Stated:
+    _only_permitted_variables(request, policy)
+    lowered = lower(policy, request.ceilings)
+    apart = (("left out by scope", found.left_out), ("can only narrow", found.narrowing))
+    notes = [f"{what}: {', '.join(files)}" for what, files in apart if files]
+    notes += ["without a boundary nothing acts on it"] if request.isolation == "none" else []
+    detail = "; ".join((found.detail, *notes))
+    facts = ResolvedPolicy(
+        found.state.value,
+        found.source,
+        detail,
+        _digest(found.documents),
+        unmapped.statements(policy),
+        found.left_out,
+        found.narrowing,
+        found.exposed,
+    )
+    return Stated(
+        facts,
+        lowered,
+        _usable(_wanted(policy), lowered),
+        found.trusted,
+        _unmediated(request, policy),
+        policy,
+        lowering.effective(policy, request.ceilings),
+        policy.names(VARIABLES) or (),
+    )
+
+
+def _unmediated(request: Request, policy: Policy) -> Refusal | None:
+    posture = policy.entry("egress.posture")
+    if posture is None or posture.text != BROKER_REQUIRED or request.isolation == "none":
+        return None
+    what = f"refusing to launch: {posture.where}: egress.posture requires a broker, and this release has none"
+    remedy = "take it out, and refuse the network with network.allowlist: [] instead"
+    return Refusal(RefusalKind.POLICY, f"{what}; {remedy}")
+
+
+def _only_permitted_variables(request: Request, policy: Policy) -> None:
+    """Refuse an --env that names what a policy leaves out which lists what may be passed on."""
+    listing = policy.listing(VARIABLES)
+    for name in map(os.fsdecode, request.env) if listing is not None and request.isolation != "none" else ():
+        if listing is not None and name not in listing.texts:
+            what = f"--env {name} is not among the variables that the policy allows"
+            raise PolicyError(what, listing.where, f"add {name} to {VARIABLES}, or leave the option out")
+
+
+def _wanted(policy: Policy) -> tuple[Wanted, ...]:
+    """Return every path that the policy names, with what it may be used for. Without a list of its own, executing
+    follows reading."""
+    follows = policy.listing(EXECUTE) is None
+    verbs = {READ: (True, False, follows), WRITE: (False, True, False), EXECUTE: (False, False, True)}
+    return tuple(
+        _want(entry, *verb)
+        for key, verb in verbs.items()
+        for entry in (policy.listing(key) or document.NOTHING).entries
+    )
+
+
+def _want(entry: Entry, read: bool, write: bool, execute: bool) -> Wanted:
+    path, real = entry.value
+    return Wanted(path, read, write, entry.where, execute, real if len(entry.origins) > 1 else "")
 
 
 def _usable(wanted: tuple[Wanted, ...], lowered: Lowered) -> tuple[Wanted, ...]:
     """Return the paths without the verbs that a capability denies: a denied domain is opened by no list."""
     read, write = Domain.FILESYSTEM_READ not in lowered.denied, Domain.FILESYSTEM_WRITE not in lowered.denied
-    return tuple(item._replace(read=item.read and read, write=item.write and write) for item in wanted)
+    return tuple(
+        item._replace(read=item.read and read, write=item.write and write, execute=item.execute and read)
+        for item in wanted
+    )

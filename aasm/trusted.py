@@ -17,21 +17,19 @@ from .supervise import spawn
 from .surroundings import Surroundings
 
 
-def ours(around: Surroundings, policy_file: str) -> list[Trusted]:
-    """Return what is ours alone: our records and code, and the policy in use."""
+def ours(around: Surroundings, policy_files: tuple[str, ...]) -> list[Trusted]:
+    """Return what is ours alone: our records and code, and the policies in use."""
     root, package = spawn.code_root()
     found = [
         Trusted(around.state, "the ledger and the receipts", True),
         Trusted(os.path.join(root, package), "the code of aasm itself", True),
     ]
-    if policy_file:
-        found.append(Trusted(os.path.join(around.cwd, policy_file), "the policy in use", True))
-    return found
+    return found + [Trusted(os.path.join(around.cwd, path), "the policy in use", True) for path in policy_files]
 
 
-def trusted(request: Request, around: Surroundings, policy_file: str) -> list[Trusted]:
-    """Return what this run and the next one rely on; `policy_file` is "" for a policy on the command line."""
-    found = [*ours(around, policy_file), Trusted(sys.executable, "the Python interpreter", True)]
+def trusted(request: Request, around: Surroundings, policy_files: tuple[str, ...]) -> list[Trusted]:
+    """Return what this run and the next one rely on; there are no `policy_files` for a policy on the command line."""
+    found = [*ours(around, policy_files), Trusted(sys.executable, "the Python interpreter", True)]
     what = "a place where policies are looked for"
     found += [Trusted(folder, what, True) for folder in locate.folders(around.home)]
     found += [Trusted(entry, "an entry of sys.path", True) for entry in _import_path()]

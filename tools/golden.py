@@ -32,9 +32,11 @@ from support.host import ALL_OF_SECCOMP  # noqa: E402
 
 from aasm._sys import landlock  # noqa: E402
 from aasm._sys.bpf import length  # noqa: E402
+from aasm._sys.probe import CapabilityFacts  # noqa: E402
 from aasm.backends.base import LaunchFacts  # noqa: E402
 from aasm.backends.native import capability, prepare  # noqa: E402
 from aasm.cli import human, machine, preview  # noqa: E402
+from aasm.model import privileges  # noqa: E402
 from aasm.model.grants import Grant  # noqa: E402
 from aasm.model.plan import Outcome  # noqa: E402
 from aasm.model.requirements import ResourceLimits, stated_ceilings  # noqa: E402
@@ -50,6 +52,7 @@ CEILINGS = ResourceLimits(
     max_open_files=64, max_file_size_bytes=4096, max_cpu_seconds=60, max_wall_clock_seconds=600
 )  # fmt: skip
 FILES = "filesystem:\n  read:\n    allow: ['${system}', '${workdir}']\n  write:\n    allow: ['${workdir}/build']\n"
+EVERY_CAPABILITY = CapabilityFacts(0, (1 << 41) - 1, (1 << 41) - 1, (1 << 41) - 1, 0)
 NO_FILTERS = ALL_OF_SECCOMP._replace(filter=False, detail="not built into this kernel")
 
 
@@ -79,6 +82,15 @@ PLANS: Dict[str, Plan] = {
     "everything-denied": Plan(cases.DENY_ALL),
     "ceilings": Plan(FILES, {"ceilings": CEILINGS}),
     "ceilings-that-nothing-holds": Plan(FILES, {"ceilings": ResourceLimits(max_memory_bytes=4096, max_pids=9)}),
+    "executing-by-itself": Plan(cases.EXECUTE),
+    "parts-of-domains": Plan(cases.PARTS, {"environ": {b"MY_TOKEN": b"x"}}),
+    "parts-of-domains-as-root": Plan(cases.PARTS, {"euid": 0, "capabilities": EVERY_CAPABILITY}),
+    "unix-sockets": Plan("ipc:\n  unix:\n    allow: [/run/x]\n"),
+    "ports-and-hosts": Plan(
+        "network:\n  allowlist: ['example.org:443', '*.example.org']\n  ports: [443]\n  bind: []\n"
+    ),
+    "ceilings-of-the-policy": Plan(cases.CEILINGS, {"ceilings": CEILINGS}),
+    "groups-of-calls": Plan("syscalls:\n  allow: ['@time', mlockall]\n"),
     "only-tools": Plan(cases.ONLY_TOOLS),
     "a-permission-to-degrade": Plan("", {"case": "degraded"}),
     "an-optional-requirement": Plan("", {"case": "optional"}),
@@ -90,6 +102,8 @@ REPORTS: Dict[str, str] = {
     "ready-with-ceilings": "ceilings held",
     "ready-with-variables": "delegated",
     "auto": "ready, of auto",
+    "parts-of-domains": "parts of domains",
+    "governing-runtime": "a policy for a governing runtime",
     "degraded": "degraded",
     "degraded-by-a-ceiling": "ceilings, held and not",
     "refused-by-negotiation": "refused: hosts, of auto",
@@ -138,7 +152,9 @@ def _head(plan: Plan) -> Iterator[str]:
 def _option(value: Any) -> str:
     if isinstance(value, ResourceLimits):
         return ", ".join(f"{name}={number}" for name, number in stated_ceilings(value).items())
-    return "no filters" if value is NO_FILTERS else str(value)
+    if isinstance(value, dict):
+        return ", ".join(name.decode() for name in value)
+    return {NO_FILTERS: "no filters", EVERY_CAPABILITY: "all"}.get(value) or str(value)
 
 
 def _resolved(plan: Plan, abi: int) -> Resolution:
@@ -184,7 +200,7 @@ LIMITS = {getattr(resource, row.limit): row.limit for row in capability.HELD_BY_
 
 
 def _order(found: Resolution) -> Iterator[str]:
-    """Yield what the launcher would be told, without what every run has: its command and its environment."""
+    """Yield what the launcher would be told, without what every run has: its command and most of its environment."""
     root = Grant("/", 1, 1, 0o040755, False, False, "root")
     order = prepare.build(found.run, LaunchFacts(found.host, 0, b"golden"), root)
     yield "order:"
@@ -194,6 +210,12 @@ def _order(found: Resolution) -> Iterator[str]:
         yield f"  rule {path.decode()}: {_names(access, 'fs')}"
     for number, soft, hard in order.limits:
         yield f"  limit {LIMITS[number]}: soft {soft}, hard {hard}"
+    if order.capabilities:
+        kept = (name for at, name in enumerate(privileges.NAMES) if order.capabilities >> at & 1)
+        yield f"  capabilities: {', '.join(kept)}"
+    passed = [entry.name.decode() for entry in found.run.environment.entries if entry.origin == "policy"]
+    if passed:
+        yield f"  variables that the policy passes on: {', '.join(passed)}"
     yield f"  filter: {', '.join(_filter(found))}"
     yield f"    {length(order.filter_b)} instructions, sha256:{hashlib.sha256(order.filter_b).hexdigest()}"
     for name, reason in prepare.canaries(found.run):

@@ -112,8 +112,9 @@ FILE_RIGHTS = (
     | LANDLOCK_ACCESS_FS_RESOLVE_UNIX
 )
 
-# What a grant gives. These five cover every right and share none, so that each has exactly one meaning in a policy.
-READ_RIGHTS = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR
+# What a grant gives. These six cover every right and share none, so that each has exactly one meaning in a policy.
+READ_RIGHTS = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR
+EXECUTE = LANDLOCK_ACCESS_FS_EXECUTE
 WRITE_RIGHTS = (
     LANDLOCK_ACCESS_FS_WRITE_FILE
     | LANDLOCK_ACCESS_FS_REMOVE_DIR

@@ -8,6 +8,7 @@ from .._sys.probe import HostFacts
 from ..errors import InternalError
 from ..model.domains import BackendCapabilities, PlatformBoundary, Provenance, capabilities
 from ..model.grants import Grant
+from ..model.question import Decision, Question
 from ..model.requirements import Requirement
 from ..model.resolved import ResolvedRun, SpawnSpec
 from .base import LaunchFacts
@@ -37,6 +38,10 @@ class AbsentBackend:
     def own_grants(self) -> tuple[Grant, ...]:
         """Return nothing: it runs no program."""
         return ()
+
+    def decide(self, run: ResolvedRun, host: HostFacts, question: Question) -> Decision:
+        """Raise InternalError: nothing may select it."""
+        raise InternalError(f"`{self.id}` was selected and has no driver in this build")
 
     def prepare(self, run: ResolvedRun, launch: LaunchFacts) -> SpawnSpec:
         """Raise InternalError: nothing may select it."""

@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol
 from .._sys.probe import HostFacts
 from ..model.domains import BackendCapabilities
 from ..model.grants import Grant
+from ..model.question import Decision, Question
 from ..model.requirements import Requirement
 from ..model.resolved import ResolvedRun, SpawnSpec
 
@@ -37,6 +38,9 @@ class Backend(Protocol):
 
     def own_grants(self) -> tuple[Grant, ...]:
         """Return the objects that every program needs: device nodes and the terminal in use."""
+
+    def decide(self, run: ResolvedRun, host: HostFacts, question: Question) -> Decision:
+        """Return what the boundary of this run makes of one action, from the very controls that a launch installs."""
 
     def prepare(self, run: ResolvedRun, launch: LaunchFacts) -> SpawnSpec:
         """Return what to spawn for this run."""

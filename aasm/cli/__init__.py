@@ -9,22 +9,25 @@ import os
 import select
 import signal
 import sys
-from typing import Iterable
+from typing import Iterable, Optional
 
 from .. import __version__
 from ..errors import OK, REFUSED, AasmError, HostError, RefusalError, UsageError, one_line, system_text
 
 USAGE_TEXT = """\
 usage: aasm run exec [OPTIONS] -- PROGRAM [ARGS...]
+       aasm policy validate|show|explain|new|diff|schema [OPTIONS]
        aasm receipt verify RECEIPT...
        aasm --version | --help
 
 Runs a program inside a boundary that the Linux kernel enforces, and leaves a sealed receipt.
 
   run exec         launch a program (aasm run exec --help)
+  policy           check, show, explain, write and compare policies (aasm policy --help)
   receipt verify   check a receipt's seal and its claims (aasm receipt verify --help)
 """
 
+PATIENCE = 1000  # milliseconds, for whoever reads what we say
 SCARCE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 
 
@@ -70,6 +73,10 @@ def _dispatch(args: list[str], imports_cwd: bool) -> int:
         from ..receipt import verify
 
         return verify.main(args[2:])
+    if args[:1] == ["policy"]:
+        from .policy import main as policy
+
+        return policy(args[1:])
     return _other(args)
 
 
@@ -123,22 +130,23 @@ def complain_of(problem: AasmError, kind: str = "error") -> None:
     note([f"{kind}: {lines[0]}", *lines[1:]])
 
 
-def note(lines: Iterable[str]) -> None:
+def note(lines: Iterable[str], patience: Optional[int] = PATIENCE) -> None:
     """Write lines to standard error: each is one line, since nothing in it can end it."""
     text = "".join(one_line(line) + "\n" for line in lines)
-    deliver(2, text.encode("utf-8", "backslashreplace"))
+    deliver(2, text.encode("utf-8", "backslashreplace"), patience)
 
 
-def deliver(descriptor: int, data: bytes) -> bool:
+def deliver(descriptor: int, data: bytes, patience: Optional[int] = PATIENCE) -> bool:
     """Write to a descriptor that somebody else may have stopped; return whether all of it was taken.
 
-    A terminal that was stopped, or a pipe that nobody empties, gets a second and then loses the rest: the program
-    inside could otherwise hold us here. A pipe is sure to take PIPE_BUF at once, so no more is written at a time.
+    A terminal that was stopped, or a pipe that nobody empties, gets that many milliseconds (None: no end of them) and
+    then loses the rest: the program inside could otherwise hold us here. A pipe is sure to take PIPE_BUF at once, so
+    no more is written at a time.
     """
     poll = select.poll()
     poll.register(descriptor, select.POLLOUT)
     try:
-        while data and poll.poll(1000):
+        while data and poll.poll(patience):
             data = data[os.write(descriptor, data[: select.PIPE_BUF]) :]
     except OSError:
         return False

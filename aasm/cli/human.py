@@ -25,7 +25,7 @@ from ..model.report import (
     ReportStage,
     RequestedControl,
 )
-from ..model.requirements import Identity, Requirement
+from ..model.requirements import CAPABILITY, Identity, Requirement, permitted_of
 from ..model.resolved import ResolvedRun
 from ..policy.lowering import describe
 from .machine import flat, refusals, state_detail, unavailable
@@ -284,9 +284,14 @@ ROOT = "the program has no capability: files of other users are out of its reach
 
 def not_held(report: IsolationReport, euid: int) -> tuple[str, ...]:
     """Return what is not held within the domains that are required, and what becomes of a program of root."""
-    return (*report.limits, ROOT) if report.backend is not None and euid == 0 else report.limits
+    if report.backend is None or euid != 0:
+        return report.limits
+    kept = [name for item in report.requirements for name in permitted_of(CAPABILITY, item.scope)]
+    words = f"the program keeps {', '.join(kept)}, as far as this process has it" if kept else ROOT
+    return (*report.limits, words)
 
 
 def _grant(item: Grant) -> str:
-    verbs = {(True, True): "read,write", (True, False): "read", (False, True): "write", (False, False): "nothing"}
-    return f"{verbs[item.read, item.write]:10} {item.path} ({item.origin})"
+    given = (("read", item.read), ("write", item.write), ("execute", item.execute))
+    verbs = ",".join(word for word, is_given in given if is_given) or "nothing"
+    return f"{verbs:18} {item.path} ({item.origin})"

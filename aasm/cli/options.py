@@ -63,8 +63,9 @@ def _add_boundary(made: Parser) -> None:
     group = made.add_argument_group("boundary")
     group.add_argument("--isolation", choices=ISOLATION, default="none", action=Once,
                        help="the boundary that is required; process and auto never fall back to none (default: none)")
-    group.add_argument("--policy", metavar="FILE", action=Once,
-                       help="the policy; exclusive of every other place a policy is looked for")
+    group.add_argument("--policy", metavar="PATH", action="append", default=[],
+                       help="the policy, a file or a directory of them; repeat it for a cascade, of which the most "
+                       "restrictive statements count; exclusive of every other place a policy is looked for")
     group.add_argument("--read", metavar="PATH", action="append", default=[],
                        help="let it read and execute PATH and what is beneath it (instead of a policy)")
     group.add_argument("--write", metavar="PATH", action="append", default=[],
@@ -171,12 +172,12 @@ def split(args: list[str]) -> tuple[list[str], list[str]]:
 def check(options: argparse.Namespace) -> None:
     """Refuse options that contradict each other."""
     inline = options.read or options.write or options.system
-    if options.policy is not None and inline:
+    if options.policy and inline:
         raise UsageError("states a policy, and so does --read, --write or --system", "--policy", "use one of the two")
     _check_backend(options)
     _check_output(options)
     for name in ("policy", "workdir", "receipt"):
-        if getattr(options, name) == "":
+        if getattr(options, name) == "" or (name == "policy" and "" in options.policy):
             raise UsageError("is empty", f"--{name}", "name a path")
 
 

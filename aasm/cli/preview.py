@@ -15,6 +15,7 @@ from .. import evidence
 from .._sys import process
 from ..backends.base import LaunchFacts
 from ..errors import RefusalError, UsageError, one_line
+from ..model.grants import Grant
 from ..model.plan import EnforcementPlan, Outcome
 from ..model.report import REPORT_SCHEMA, IsolationReport, ReportedPosture, ReportStage
 from ..model.requirements import Identity, Requirement, permitted, stated_ceilings
@@ -101,7 +102,7 @@ def facts(found: Resolution) -> Facts:
         "isolation": dict(machine.records(report)),
         "lineage": list(run.identity.lineage),
         "requirements": [_requirement(item, outcome) for item, outcome in human.asked(run)],
-        "grants": [{"path": g.path, "read": g.read, "write": g.write, "origin": g.origin} for g in run.grants],
+        "grants": [_grant(item) for item in run.grants],
         "not_held": list(human.not_held(report, found.host.euid)),
         "floor": list(report.floor),
         "descriptors": _descriptors(report),
@@ -111,6 +112,11 @@ def facts(found: Resolution) -> Facts:
         "lease_plan": {"plan": "not available", "reason": sections.LEASE_PLAN.unavailable},
         "refusal": {"kind": run.refusal.kind.value, "text": run.refusal.text} if run.refusal else None,
     }
+
+
+def _grant(grant: Grant) -> Facts:
+    verbs = {"read": grant.read, "write": grant.write, "execute": grant.execute}
+    return {"path": grant.path, **verbs, "origin": grant.origin}
 
 
 def _unresolved(identity: Identity, reason: str) -> Facts:

@@ -44,7 +44,7 @@ def _request(options: argparse.Namespace, target: str, command: Command, imports
         target=target,
         isolation=options.isolation,
         backend=options.isolation_backend,
-        policy=options.policy,
+        policies=tuple(options.policy),
         read=tuple(options.read),
         write=tuple(options.write),
         system=options.system,
@@ -163,15 +163,15 @@ def _preview(options: argparse.Namespace, request: Request) -> int:
         return OK
     if options.show_order:
         put(preview.order(found))
-        for text in run.cautions(found.run, request):
+        for text in run.cautions(found, request):
             complain(text, "warning")
-        if request.ceilings.max_wall_clock_seconds is not None:
-            complain("--max-wall-clock-seconds is not in the order: the supervisor keeps it", "warning")
+        if found.run.ceilings.max_wall_clock_seconds is not None:
+            complain(f"{run.clock_stated_by(found.run)} is not in the order: the supervisor keeps it", "warning")
         return OK
     if found.run.refusal is not None:
         _would_refuse(RefusalError(found.run.refusal.text))
     else:
-        for text in run.cautions(found.run, request):
+        for text in run.cautions(found, request):
             complain(text, "warning")
     say(preview.as_json(found) if options.json else preview.render(found))
     return OK

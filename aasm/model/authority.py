@@ -14,6 +14,9 @@ from typing import Callable, Iterable, Iterator, List, Mapping, NamedTuple, Tupl
 from ..errors import one_line
 from .domains import CapabilityDomain
 from .requirements import (
+    CAPABILITY,
+    EXECUTING,
+    UNIX_SOCKETS,
     CredentialPosture,
     DescendantRequirement,
     ExecutionSpec,
@@ -23,7 +26,10 @@ from .requirements import (
     ResourceLimits,
     Scope,
     ceilings,
+    none_of,
+    part as part_of,
     permitted,
+    permitted_of,
     stated_ceilings,
 )
 
@@ -107,12 +113,24 @@ def _credentials(above: CredentialPosture, below: CredentialPosture) -> Iterator
 
 
 def _requirements(above: tuple[Requirement, ...], below: tuple[Requirement, ...]) -> Iterator[Widening]:
+    above = (*above, *_never_named(above, below))
     for domain in dict.fromkeys(item.domain for item in above):
         had = [part for item in above if item.domain is domain for part in _parts(item)]
         has = [part for item in below if item.domain is domain for part in _parts(item)]
         for part in had:
             for kind, detail in _shortfall(part, had, has):
                 yield Widening(kind, domain, detail)
+
+
+def _never_named(above: tuple[Requirement, ...], below: tuple[Requirement, ...]) -> Iterator[Requirement]:
+    """Yield what an ancestor requires by silence: a capability of the kernel that nobody names is not there."""
+    if any(part_of(item.scope) == CAPABILITY for item in below):
+        if not any(item.domain is CapabilityDomain.CREDENTIAL and _about_capabilities(item) for item in above):
+            yield Requirement(CapabilityDomain.CREDENTIAL, none_of(CAPABILITY))
+
+
+def _about_capabilities(item: Requirement) -> bool:
+    return item.scope.whole or part_of(item.scope) == CAPABILITY
 
 
 def _parts(item: Requirement) -> Iterator[Requirement]:
@@ -155,6 +173,8 @@ def _scope_lacks(above: Requirement, below: Requirement) -> Lacks:
         return []
     if not (_comparable(above.scope) and _comparable(below.scope)):
         return [(AuthorityWidening.SCOPE_WIDENED, "the scopes cannot be compared")]
+    if part_of(above.scope) or part_of(below.scope):
+        return _part_lacks(above, below)
     (name, most), (other, value) = _ceiling(above), _ceiling(below)
     names = permitted(below.scope)
     if name and name == other:
@@ -165,6 +185,18 @@ def _scope_lacks(above: Requirement, below: Requirement) -> Lacks:
         return [(AuthorityWidening.SCOPE_WIDENED, f"nothing but {other} is limited")]
     new = uncovered(above.domain, names, permitted(above.scope))
     return [(AuthorityWidening.SCOPE_WIDENED, one_line(f"permits {name}")) for name in new]
+
+
+def _part_lacks(above: Requirement, below: Requirement) -> Lacks:
+    """Compare scopes of which one is about a part of its domain; only the whole domain holds a part as well."""
+    about = part_of(above.scope)
+    if about and below.scope.whole:
+        return []
+    if about != part_of(below.scope):
+        return [(AuthorityWidening.SCOPE_WIDENED, "the scopes cannot be compared")]
+    reading = CapabilityDomain.FILESYSTEM_READ if about in (EXECUTING, UNIX_SOCKETS) else CapabilityDomain.SYSCALL
+    new = uncovered(reading, permitted_of(about, below.scope), permitted_of(about, above.scope))
+    return [(AuthorityWidening.SCOPE_WIDENED, one_line(f"permits {about}:{name}")) for name in new]
 
 
 def _comparable(scope: Scope) -> bool:

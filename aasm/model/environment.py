@@ -44,18 +44,24 @@ Layers = Sequence[Tuple[str, Mapping[bytes, bytes]]]  # origin and what it sets,
 
 
 def replaced(
-    inherited: Mapping[bytes, bytes], delegated: Mapping[bytes, bytes | None], above: Layers
+    inherited: Mapping[bytes, bytes],
+    delegated: Mapping[bytes, bytes | None],
+    above: Layers,
+    passed: Sequence[bytes] = (),
 ) -> Environment:
     """Return the environment of a confined program: nothing but the layers, later ones win.
 
     `delegated` holds what the operator named, with a value, or None to pass the inherited one; it wins over all.
     The supervisor's own authority is not passed on, not even when it is named there.
-    `above` are the layers between the inherited names and that: the private directory, an adapter's own.
+    `above` are the layers between the inherited names and that: the private directory, an adapter's own. `passed` are
+    the names that the policy passes on when they are set; what stands above them wins.
     """
     layers: dict[bytes, Entry] = {}
     for name, value in inherited.items():
         if name and _travels(name) and not looks_like_authority(name):
             layers[name] = Entry(name, value, "inherited")
+    named = [name for name in passed if name in inherited and not supervisors_own(name)]
+    layers.update({name: Entry(name, inherited[name], "policy") for name in named})
     for origin, values in above:
         layers.update({name: Entry(name, value, origin) for name, value in values.items()})
     for name, given in delegated.items():
@@ -64,10 +70,9 @@ def replaced(
         value = inherited.get(name, b"") if given is None else given
         if given is not None or name in inherited:
             layers[name] = Entry(name, value, "--env")
-    kept = set(layers)
-    removed = _names(name for name in inherited if name not in kept and looks_like_authority(name))
-    passed = _names(name for name in layers if name in delegated and looks_like_authority(name))
-    return Environment(_sorted(layers.values()), CredentialPosture(removed=removed, delegated=passed))
+    removed = _names(name for name in inherited if name not in layers and looks_like_authority(name))
+    given_on = _names(name for name in layers if name in (*delegated, *named) and looks_like_authority(name))
+    return Environment(_sorted(layers.values()), CredentialPosture(removed=removed, delegated=given_on))
 
 
 def untouched(

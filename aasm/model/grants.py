@@ -21,6 +21,7 @@ class Grant(NamedTuple):
     read: bool
     write: bool
     origin: str  # what asked for it: file:line:column, an option, or the backend's own need
+    execute: bool = False
 
     @property
     def is_directory(self) -> bool:
@@ -36,3 +37,8 @@ def beneath(path: str, top: str) -> bool:
 def covers(grants: tuple[Grant, ...], path: str, write: bool) -> bool:
     """Say whether any grant lets the program read (or write) `path`."""
     return any(beneath(path, grant.path) for grant in grants if (grant.write if write else grant.read))
+
+
+def executes(grants: tuple[Grant, ...], path: str) -> bool:
+    """Say whether any grant lets the program execute `path`."""
+    return any(beneath(path, grant.path) for grant in grants if grant.execute)

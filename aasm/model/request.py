@@ -16,7 +16,7 @@ class Request(NamedTuple):
     target: str  # the id under which the command line names what is run
     isolation: str
     backend: str | None  # the pin
-    policy: str | None
+    policies: tuple[str, ...]  # files and directories; none: look for one
     read: tuple[str, ...]
     write: tuple[str, ...]
     system: bool

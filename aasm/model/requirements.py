@@ -77,6 +77,30 @@ def permit_only(names: tuple[str, ...]) -> Scope:
     return Scope(False, tuple(PERMIT_ONLY + name for name in names))
 
 
+# Parts of a domain that a node of a policy states by itself. Their selectors are `part:name`, spelled so that no path,
+# host or call can be taken for one; where nothing of the part is permitted, the part stands alone, as a bare selector.
+EXECUTING, LISTENING, UNIX_SOCKETS, ENVIRONMENT, CAPABILITY = (
+    "execute:path", "listen:port", "unix:path", "environment:name", "capability:name",
+)  # fmt: skip
+PARTS = (EXECUTING, LISTENING, UNIX_SOCKETS, ENVIRONMENT, CAPABILITY)
+
+
+def none_of(part: str) -> Scope:
+    """Return the scope in which nothing of a part of the domain is permitted, and nothing is said about the rest."""
+    return Scope(False, (part,))
+
+
+def part(scope: Scope) -> str:
+    """Return the part of its domain that a scope is about, or an empty text for the domain itself."""
+    first = scope.selectors[0] if scope.selectors else ""
+    return next((name for name in PARTS if first == name or first.startswith(f"{PERMIT_ONLY}{name}:")), "")
+
+
+def permitted_of(part: str, scope: Scope) -> tuple[str, ...]:
+    """Return the names that a scope about a part of its domain permits, without the part in front."""
+    return tuple(name[len(part) + 1 :] for name in permitted(scope) if name.startswith(f"{part}:"))
+
+
 def permitted(scope: Scope) -> tuple[str, ...]:
     """Return the names that `scope` permits; a bare selector is not a grant."""
     return tuple(s[len(PERMIT_ONLY) :] for s in scope.selectors if s.startswith(PERMIT_ONLY))

@@ -34,6 +34,9 @@ class ResolvedPolicy(NamedTuple):
     detail: str
     digest: str  # sha256 over the canonical form of the document, or "" when there is none
     unmapped: tuple[str, ...]
+    left_out: tuple[str, ...] = ()  # files whose scope covers another run
+    narrowing: tuple[str, ...] = ()  # files that the program could write, and that therefore only take away
+    exposed: tuple[str, ...] = ()  # files that another user can change
 
 
 class ResolvedRun(NamedTuple):

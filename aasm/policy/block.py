@@ -52,6 +52,9 @@ def _indent(lines: List[str], row: int, column: int, line: Line) -> int:
         text = lines[number]
         body = text.lstrip(" ")
         indent = len(text) - len(body)
+        if body and indent > column and body[0] == "\t":
+            what = "a tab at the start of a block text, which some readers refuse"
+            Line(line.name, number + 1, text).fail(indent, what, "use blanks, or write the text in double quotes")
         if body:
             return indent if indent > column else 0
         if indent:

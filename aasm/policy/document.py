@@ -3,65 +3,51 @@
 """A document to a validated policy, and a policy stated on the command line. Pure.
 
 Accepted are the envelope (apiVersion, kind, metadata, spec) and the flat form (the keys of spec at the top), never a
-mixture. Unknown keys are errors. Nothing here asks what a host can enforce, and no restriction that is stated is
-passed over: what this release does not read is refused by name, what a launch cannot act on is listed.
+mixture. Unknown keys are errors. Nothing here asks what a host can enforce.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Container, Dict, List, Mapping, NoReturn, Optional, Sequence, Tuple
 
-from . import checks, sections
-from .node import Document, Members, Node, refuse, shown
-from .places import PathList, command_line_entry, system_entry
-from .sections import Names, ToolRule
-from .vocabulary import API_VERSION, ENVELOPE_KEYS, KIND, LATER_KEYS, SPEC_KEYS, UNMAPPED_CAPABILITIES
+from ..errors import PolicyError
+from . import checks, kinds
+from .kinds import Kind, Reading
+from .node import Document, Members, Node, refuse
+from .places import SYSTEM, command_line_entry, system_entry
+from .schema import AUTHORITY, LEASE_KEYS, LEASES, SCOPE, SECTIONS, TOOL_KEYS, TOOLS, TREE, Branch, Key
+from .values import COMMAND_LINE, Entry, Group, Listing, Policy, Value
+from .vocabulary import API_VERSION, ENVELOPE_KEYS, KIND, METADATA_KEYS
 
-if TYPE_CHECKING:
-    from .hosts import HostEntry
-
-COMMAND_LINE = "command line"
+NOTHING = Listing((), ())
 
 
-class Policy(NamedTuple):
-    """What a policy states, validated. None: the node is absent; an empty tuple: nothing is allowed.
+def validate(document: Document, refused_calls: Container[str] = ()) -> Policy:
+    """Return the policy that `document` states, or raise PolicyError with file:line:column of its first fault.
 
-    `statements_unmapped` names what the policy states and a launch cannot act on. `source` is the file, or
-    `command line`. `api_version` is None for the flat form.
+    First are keys that do not belong where they stand: what is missing may only be missing there. `refused_calls` are
+    calls that no boundary lets through, so that allowing one of them is a fault.
     """
-
-    source: str
-    api_version: Optional[str] = None
-    name: Optional[str] = None
-    version: Optional[str] = None
-    description: Optional[str] = None
-    scope: Optional[str] = None
-    filesystem_read: Optional[PathList] = None
-    filesystem_write: Optional[PathList] = None
-    network_allowlist: Optional[Tuple[HostEntry, ...]] = None  # entries: hosts.py
-    capabilities_allow: Optional[Names] = None
-    capabilities_deny: Optional[Names] = None
-    syscalls_allow: Optional[Names] = None
-    tools: Optional[Tuple[ToolRule, ...]] = None
-    statements_unmapped: Names = ()
+    policy, found = _read_all(document, refused_calls)
+    if found:
+        raise found[0]
+    return policy
 
 
-def validate(document: Document) -> Policy:
-    """Return the policy that `document` states, or raise PolicyError with file:line:column of its first fault."""
-    name, root = document.text_name, document.root
-    top = root.value
-    if not isinstance(top, dict):
-        refuse(name, root, f"a policy is a map, and this document is {checks.kind(root)}", "begin with a key")
-    if not any(key in top for key in ENVELOPE_KEYS):
-        return _spec(name, root, "the policy", Policy(name))
-    _envelope_keys(name, top)
-    _fixed(name, root, "apiVersion", API_VERSION)
-    _fixed(name, root, "kind", KIND)
-    policy = Policy(name, API_VERSION)
-    if "metadata" in top:
-        own_name, version, description = sections.metadata(name, top["metadata"].node)
-        policy = policy._replace(name=own_name, version=version, description=description)
-    return _spec(name, _required(name, root, "spec"), "spec", policy)
+def examine(document: Document, refused_calls: Container[str] = ()) -> Tuple[Policy, List[PolicyError]]:
+    """Return the policy and every fault of the document, by place. With a fault the policy is not to be used."""
+    policy, found = _read_all(document, refused_calls)
+    return policy, sorted(found, key=_position)
+
+
+def _read_all(document: Document, refused_calls: Container[str]) -> Tuple[Policy, List[PolicyError]]:
+    reading = Reading(document.text_name, refused_calls)
+    policy = reading.attempt(_policy, reading, document.root)
+    return policy or Policy(document.text_name), reading.faults
+
+
+def _position(fault: PolicyError) -> Tuple[int, ...]:
+    return tuple(int(part) for part in fault.where.rsplit(":", 2)[1:])
 
 
 def inline(read: Sequence[str], write: Sequence[str], system: bool) -> Policy:
@@ -72,89 +58,160 @@ def inline(read: Sequence[str], write: Sequence[str], system: bool) -> Policy:
     written = tuple(command_line_entry(path, "--write") for path in write)
     only_read = tuple(command_line_entry(path, "--read") for path in read)
     hosts_own = (system_entry("--system"),) if system else ()
-    return Policy(COMMAND_LINE, filesystem_read=(*only_read, *written, *hosts_own), filesystem_write=written)
+    origins = (COMMAND_LINE,)
+    values = {
+        "filesystem.read.allow": Listing((*only_read, *written, *hosts_own), origins),
+        "filesystem.write.allow": Listing(written, origins),
+    }
+    return Policy(COMMAND_LINE, values=values)
 
 
-def _envelope_keys(name: str, top: Members) -> None:
+# --- the document -----------------------------------------------------------------------------------
+
+
+def _policy(reading: Reading, root: Node) -> Policy:
+    top = root.value
+    if not isinstance(top, dict):
+        refuse(reading.name, root, f"a policy is a map, and this document is {checks.kind(root)}", "begin with a key")
+    if not any(key in top for key in ENVELOPE_KEYS):
+        return _spec(reading, root, "the policy", Policy(reading.name))
+    reading.attempt(_envelope_keys, reading, top)
+    for key, value in (("apiVersion", API_VERSION), ("kind", KIND)):
+        reading.attempt(_fixed, reading, root, key, value)
+    policy = Policy(reading.name, API_VERSION)
+    if "metadata" in top:
+        policy = policy._replace(**reading.attempt(_metadata, reading, top["metadata"].node) or {})
+    return _spec(reading, _required(reading, root, "spec"), "spec", policy)
+
+
+def _envelope_keys(reading: Reading, top: Members) -> None:
     for key, member in top.items():
-        if key == "scope":
-            refuse(name, member.key, "scope beside spec", "move it into spec, where it counts")
-        if key in SPEC_KEYS or key in LATER_KEYS:
-            refuse(name, member.key, f"{key} beside apiVersion, kind, metadata or spec", "move it into spec")
-        if key not in ENVELOPE_KEYS:
-            _unread(name, member.key, key)
-            checks.unknown_key(name, member.key, "the policy", ENVELOPE_KEYS)
+        if key in ENVELOPE_KEYS:
+            continue
+        if key == SCOPE:
+            refuse(reading.name, member.key, "scope beside spec", "move it into spec, where it counts")
+        if key in SECTIONS:
+            refuse(reading.name, member.key, f"{key} beside apiVersion, kind, metadata or spec", "move it into spec")
+        _unknown(reading, member.key, "the policy", ENVELOPE_KEYS)
 
 
-def _required(name: str, root: Node, key: str) -> Node:
+def _required(reading: Reading, root: Node, key: str) -> Node:
     found = root.value
     if not isinstance(found, dict) or key not in found:
-        refuse(name, root, f"the key {key} is missing", "an envelope has apiVersion, kind and spec")
+        refuse(reading.name, root, f"the key {key} is missing", "an envelope has apiVersion, kind and spec")
     return found[key].node
 
 
-def _fixed(name: str, root: Node, key: str, value: str) -> None:
-    node = _required(name, root, key)
+def _fixed(reading: Reading, root: Node, key: str, value: str) -> None:
+    node = _required(reading, root, key)
     if node.value != value:
-        refuse(name, node, f"{key} is {checks.kind(node)}", f"this release reads {key}: {value}")
+        refuse(reading.name, node, f"{key} is {checks.kind(node)}", f"this release reads {key}: {value}")
 
 
-def _spec(name: str, node: Node, label: str, policy: Policy) -> Policy:
-    if isinstance(node.value, dict):
-        for key, member in node.value.items():
-            _unread(name, member.key, key)
-    found = checks.members(name, node, label, SPEC_KEYS)
-    for key, member in found.items():
-        policy = _section(name, policy, key, member.node)
-    return policy._replace(statements_unmapped=tuple(_unmapped(policy)))
+def _metadata(reading: Reading, node: Node) -> Dict[str, Any]:
+    found = checks.members(reading.name, node, "metadata", METADATA_KEYS)
+    return {key: checks.filled(reading.name, item.node, f"metadata.{key}") for key, item in found.items()}
 
 
-def _section(name: str, policy: Policy, key: str, node: Node) -> Policy:
-    if key == "scope":
-        return policy._replace(scope=sections.scope(name, node))
-    if key == "filesystem":
-        read, write = sections.filesystem(name, node)
-        return policy._replace(filesystem_read=read, filesystem_write=write)
-    if key == "network":
-        return policy._replace(network_allowlist=sections.network(name, node))
-    if key == "capabilities":
-        allow, deny = sections.capabilities(name, node)
-        return policy._replace(capabilities_allow=allow, capabilities_deny=deny)
-    if key == "syscalls":
-        return policy._replace(syscalls_allow=sections.syscalls(name, node))
-    return policy._replace(tools=sections.tools(name, node))
+# --- the sections -----------------------------------------------------------------------------------
 
 
-def _unread(name: str, key: Node, word: str) -> None:
-    """Refuse a key that exists elsewhere: in a later release, or in another format."""
-    if word in LATER_KEYS:
-        what = f"this release does not read {word} yet"
-        refuse(name, key, what, "take it out: a launch must not go on as if it were in force")
-    if word == "rules":
-        refuse(name, key, "rules is not a key of this format", f"state {', '.join(SPEC_KEYS[1:])}")
+def _spec(reading: Reading, node: Node, label: str, policy: Policy) -> Policy:
+    values: Dict[str, Value] = {}
+    for key, member in _members(reading, node, label, SECTIONS).items():
+        if key == SCOPE:
+            _put(values, key, reading.attempt(kinds.scope, reading, member.node, SCOPE))
+        elif key == TOOLS:
+            policy = policy._replace(tools=reading.attempt(_tools, reading, member.node))
+        elif key == AUTHORITY:
+            policy = policy._replace(leases=reading.attempt(_authority, reading, member.node))
+        else:
+            reading.attempt(_value, reading, member.node, key, TREE[key], values)
+    reading.attempt(_no_writable_system, reading, values)
+    return policy._replace(values=values)
 
 
-def _unmapped(policy: Policy) -> Iterator[str]:
-    """Yield what the policy states and a launch cannot act on."""
-    for capability in policy.capabilities_deny or ():
-        if any(_covers(word, capability) for word in UNMAPPED_CAPABILITIES):
-            yield f"capabilities.deny: {capability}"
-    allowed = policy.capabilities_allow
-    for word in UNMAPPED_CAPABILITIES if allowed is not None else ():
-        if not any(_covers(word, capability) for capability in allowed or ()):
-            yield f"capabilities.allow without {word.rstrip(':')}"
-    for rule in policy.tools or ():
-        yield from _unmapped_of_tool(rule)
+def _members(reading: Reading, node: Node, label: str, known: Sequence[str]) -> Members:
+    """Return the entries of a map whose keys are known; each other key is a fault of its own."""
+    value = checks.mapping(reading.name, node, label)
+    for key, member in value.items():
+        if key not in known:
+            reading.attempt(_unknown, reading, member.key, label, known)
+    return {key: member for key, member in value.items() if key in known}
 
 
-def _covers(word: str, capability: str) -> bool:
-    return capability.startswith(word) if word.endswith(":") else capability == word
+def _unknown(reading: Reading, key: Node, label: str, known: Sequence[str]) -> NoReturn:
+    if key.value == "rules":
+        sections = ", ".join(SECTIONS[1:])
+        refuse(reading.name, key, "rules is not a key of this format", f"state {sections}")
+    checks.unknown_key(reading.name, key, label, known)
 
 
-def _unmapped_of_tool(rule: ToolRule) -> List[str]:
-    label = f"tools.{shown(rule.name)}"
-    stated = [] if rule.allow else [f"{label}.allow: false"]
-    for key in ("limit_per_hour", "requires_approval_if", "capabilities"):
-        if getattr(rule, key) is not None:
-            stated.append(f"{label}.{key}")
-    return stated
+def _value(reading: Reading, node: Node, label: str, due: object, values: Dict[str, Value]) -> None:
+    """Read a key, or the keys of a section, into `values` by their dotted names."""
+    if isinstance(due, Key):
+        _put(values, label, _read(reading, due.kind, node, label))
+        return
+    assert isinstance(due, dict)
+    branch: Branch = due
+    for key, member in _members(reading, node, label, tuple(branch)).items():
+        reading.attempt(_value, reading, member.node, f"{label}.{key}", branch[key], values)
+
+
+def _read(reading: Reading, kind: Kind, node: Node, label: str) -> Value:
+    return kinds.listed(reading, node, label, kind.one) if kind.many else kind.one(reading, node, label)
+
+
+def _put(values: Dict[str, Value], key: str, value: Optional[Value]) -> None:
+    if value is not None:  # else it was a fault
+        values[key] = value
+
+
+def _no_writable_system(reading: Reading, values: Mapping[str, Value]) -> None:
+    found = values.get("filesystem.write.allow")
+    for entry in found.entries if isinstance(found, Listing) else ():
+        if entry.value.placeholder == SYSTEM:
+            what = "${system} in filesystem.write.allow"
+            raise PolicyError(what, entry.where, "the system may be read, never written")
+
+
+def _group(reading: Reading, node: Node, label: str, keys: Mapping[str, Key]) -> Group:
+    made: Dict[str, Value] = {}
+    for key, member in _members(reading, node, label, tuple(keys)).items():
+        _put(made, key, reading.attempt(_read, reading, keys[key].kind, member.node, f"{label}.{key}"))
+    return made
+
+
+def _tools(reading: Reading, node: Node) -> Mapping[str, Group]:
+    found = checks.any_members(reading.name, node, TOOLS)
+    made: Dict[str, Optional[Group]] = {}
+    for name, item in found.items():
+        made[name] = reading.attempt(_group, reading, item.node, f"tools.{name}", TOOL_KEYS)
+    return {name: group for name, group in made.items() if group is not None}
+
+
+def _authority(reading: Reading, node: Node) -> Tuple[Group, ...]:
+    found = _members(reading, node, AUTHORITY, (LEASES,))
+    if LEASES not in found:
+        refuse(reading.name, node, "authority states no leases", "state authority.leases, or leave the section out")
+    label = f"{AUTHORITY}.{LEASES}"
+    made: Dict[str, Group] = {}
+    for item in checks.items(reading.name, found[LEASES].node, label):
+        reading.attempt(_lease, reading, item, f"{checks.ENTRY}{label}", made)
+    return tuple(made.values())
+
+
+def _lease(reading: Reading, node: Node, label: str, made: Dict[str, Group]) -> None:
+    group = _group(reading, node, label, LEASE_KEYS)
+    domain = group.get("domain")
+    if not isinstance(domain, Entry):
+        if isinstance(node.value, dict) and "domain" not in node.value:
+            refuse(reading.name, node, f"{label} has no domain", "name one of the ten domains")
+        return
+    if domain.text in made:
+        first = made[domain.text]["domain"]
+        refuse(reading.name, node, f"a second lease for {domain.text}, first at {first.where}", "keep one of the two")
+    scope = group.get("scope")
+    if domain.text == "resource" and isinstance(scope, Entry) and scope.value is not None:
+        raise PolicyError("a lease for resource has no selectors", scope.where, "write scope: whole")
+    made[domain.text] = group

@@ -25,6 +25,8 @@ class Wanted(NamedTuple):
     read: bool
     write: bool
     origin: str  # file:line:column, or the option
+    execute: bool = False
+    expected: str = ""  # where it led when lists were compared; it must still lead there
 
 
 class Trusted(NamedTuple):
@@ -49,7 +51,11 @@ def resolve(wanted: Iterable[Wanted]) -> tuple[Grant, ...]:
         grant = _pinned(item, found)
         known = merged.get(grant.path)
         if known is not None:
-            grant = known._replace(read=known.read or grant.read, write=known.write or grant.write)
+            grant = known._replace(
+                read=known.read or grant.read,
+                write=known.write or grant.write,
+                execute=known.execute or grant.execute,
+            )
         merged[grant.path] = grant
     return tuple(merged.values())
 
@@ -88,7 +94,9 @@ def _pinned(item: Wanted, walked: Walked) -> Grant:
         raise PolicyError(f"{item.path} is bound to one process, and not to the program's own", item.origin, remedy)
     if item.write and stat.S_ISSOCK(found.st_mode):
         raise PolicyError(f"{item.path} is a socket, to which no grant applies", item.origin, "take the entry out")
-    return Grant(path, found.st_dev, found.st_ino, found.st_mode, item.read, item.write, item.origin)
+    if item.expected not in ("", path):
+        raise PolicyError(f"{item.path} leads elsewhere than a moment ago", item.origin, "run it again")
+    return Grant(path, found.st_dev, found.st_ino, found.st_mode, item.read, item.write, item.origin, item.execute)
 
 
 def _of_one_process(path: str) -> bool:
@@ -112,6 +120,21 @@ def check_trusted(grants: Iterable[Grant], trusted: Iterable[Trusted]) -> None:
             if (grant.device, grant.inode) in identities or _reaches(grant.path, found, item.inside):
                 trusts = f"what the next run trusts: {item.what} ({item.path})"
                 raise PolicyError(f"whoever may write {grant.path} could change {trusts}", grant.origin, item.remedy)
+
+
+def within_reach(path: str, writable: Iterable[str]) -> bool:
+    """Say whether whoever may write these places, without links in them, could change what lies at `path`."""
+    found = walk_as_far_as_possible(os.path.join(os.getcwd(), path))
+    identities = _identities(found.path)
+    return any(_reaches(top, found, True) or _identity(top) in identities for top in writable)
+
+
+def _identity(path: str) -> tuple[int, int]:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return (-1, -1)  # what does not exist is no second name of anything
+    return (status.st_dev, status.st_ino)
 
 
 def _reaches(top: str, found: Walked, inside: bool) -> bool:

@@ -1,12 +1,15 @@
 # SPDX-FileCopyrightText: 2026 The aasm authors
 # SPDX-License-Identifier: Apache-2.0
-"""Entries of `network.allowlist`: a host name, `*.suffix`, `*`, or an IP address. Text only; nothing is resolved."""
+"""Entries of `network.allowlist`: a host name, `*.suffix`, `*`, or an IP address, with or without a port.
+
+Text only; nothing is resolved.
+"""
 
 from __future__ import annotations
 
 import enum
 import re
-from typing import NamedTuple, NoReturn, Tuple
+from typing import NamedTuple, Optional, Tuple
 
 from ..errors import PolicyError
 from .node import shown
@@ -26,55 +29,84 @@ class HostKind(enum.Enum):
     ANY = "any"
 
 
-class HostEntry(NamedTuple):
-    """One entry. `host` is what to compare with: lower case, without `*.`, an IPv6 address in its shortest form."""
+class Host(NamedTuple):
+    """One entry. `host` is what to compare with: lower case, without `*.`, an IPv6 address in its shortest form.
 
-    text: str
+    Without a `port` the entry is about every port.
+    """
+
     kind: HostKind
     host: str
-    source: str
-    line: int
-    column: int
-
-    @property
-    def where(self) -> str:
-        return f"{self.source}:{self.line}:{self.column}"
+    port: Optional[int] = None
 
 
-def host_entry(text: str, source: str, line: int, column: int) -> HostEntry:
-    """Return the entry for `text`, or raise PolicyError at its place."""
-
-    def fail(what: str, remedy: str) -> NoReturn:
-        raise PolicyError(what, f"{source}:{line}:{column}", remedy)
-
+def host_value(text: str, where: str) -> Host:
+    """Return what `text` says, or raise PolicyError at its place."""
     try:
-        kind, host = _parse(text)
+        return _parse(*_split(text))
     except _Unfit as problem:
-        fail(f"{shown(text)} {problem.args[0]}", problem.args[1])
-    return HostEntry(text, kind, host, source, line, column)
+        raise PolicyError(f"{shown(text)} {problem.args[0]}", where, problem.args[1]) from None
 
 
 class _Unfit(ValueError):
     """Why a text is no entry, and the remedy."""
 
 
-def _parse(text: str) -> Tuple[HostKind, str]:
+def _split(text: str) -> Tuple[str, Optional[int]]:
+    """Return the host and the port behind its colon; an IPv6 address stands in brackets when a port follows."""
+    if text.startswith("["):
+        inner, bracket, behind = text[1:].partition("]")
+        if not bracket or not behind.startswith(":"):
+            raise _Unfit("has a bracket and no port", "write [ADDRESS]:PORT, or the address alone")
+        if inner.count(":") < 2:
+            raise _Unfit("has brackets around what is no IPv6 address", "write the host without brackets")
+        return inner, _port(behind[1:])
+    if text.count(":") != 1 or "/" in text:
+        return text, None
+    host, _, port = text.partition(":")
+    return host, _port(port)
+
+
+def _port(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) <= 5 and 1 <= int(text) <= 65535 and text[0] != "0"):
+        raise _Unfit("has no port behind its colon", "write HOST:PORT with a port from 1 to 65535")
+    return int(text)
+
+
+def _parse(text: str, port: Optional[int]) -> Host:
     if text == "*":
-        return HostKind.ANY, text
+        return Host(HostKind.ANY, text, port)
     if not text:
-        raise _Unfit("is no host", "name a host, or leave the entry out")
+        raise _Unfit("names no host", "name a host, or leave the entry out")
     if "/" in text:
         raise _Unfit("is more than a host name or address", "leave scheme, path and network size out")
-    if text.count(":") > 1 or text[0] == "[":
-        return HostKind.ADDRESS, _ipv6(text)
     if ":" in text:
-        raise _Unfit("states a port, which this release does not read", "write the host alone")
+        return Host(HostKind.ADDRESS, _ipv6(text), port)
     if text.startswith("*."):
-        return HostKind.SUFFIX, _name(text[2:])
+        return Host(HostKind.SUFFIX, _name(text[2:]), port)
     labels = text.split(".")
     if _NUMBER.fullmatch(labels[-1]):  # what ends in a number is an address to every resolver
-        return HostKind.ADDRESS, _ipv4(text, labels)
-    return HostKind.NAME, _name(text)
+        return Host(HostKind.ADDRESS, _ipv4(text, labels), port)
+    return Host(HostKind.NAME, _name(text), port)
+
+
+def spelled(host: Host) -> str:
+    """Return a host as an entry states it."""
+    name = f"*.{host.host}" if host.kind is HostKind.SUFFIX else host.host
+    if host.port is None:
+        return name
+    return f"[{name}]:{host.port}" if ":" in name else f"{name}:{host.port}"
+
+
+def wider(host: Host) -> Tuple[Tuple[HostKind, str], ...]:
+    """Return every pattern that matches all that this one does, itself first, without ports."""
+    found = [(host.kind, host.host)]
+    if host.kind in (HostKind.NAME, HostKind.SUFFIX):
+        labels = host.host.split(".")
+        found += [(HostKind.SUFFIX, ".".join(labels[at:])) for at in range(1, len(labels))]
+    if host.kind is not HostKind.ANY:
+        found.append((HostKind.ANY, "*"))
+    return tuple(found)
 
 
 def _name(text: str) -> str:
@@ -100,8 +132,8 @@ def _ipv4(text: str, labels: list[str]) -> str:
 def _ipv6(text: str) -> str:
     import ipaddress  # only here: few policies name an IPv6 address, and every launch pays for what it imports
 
-    if "%" in text or text[0] == "[":
-        raise _Unfit("is more than an IPv6 address", "leave brackets, port and zone out")
+    if "%" in text:
+        raise _Unfit("is more than an IPv6 address", "leave the zone out")
     try:
         return ipaddress.IPv6Address(text).compressed
     except ValueError:

@@ -133,7 +133,7 @@ class Line:
     def _checked_key(self, key: Node, at: int, end: int) -> Node:
         if self.text[end - 1] == " ":
             self.fail(end - 1, *_BLANK_BEFORE_COLON)
-        if end - at > MAX_KEY:
+        if 2 * (end - at) > MAX_KEY and len(self.text[at:end].encode("utf-16-le")) > 2 * MAX_KEY:
             self.fail(at, f"a key of more than {MAX_KEY} characters", "shorten it")
         if not isinstance(key.value, str):
             self.fail(at, f"a key must be a text, and {self.text[at:end]} is none", f'write "{self.text[at:end]}"')

@@ -8,11 +8,16 @@ express is said domain by domain; it is never "no restriction needed".
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Callable, Iterable, Iterator, Mapping, NamedTuple, Optional
 
 from ..model.domains import DOMAINS, CapabilityDomain as Domain
 from ..model.report import Coverage, RequestedControl, ScopeGranularity
 from ..model.requirements import (
+    CAPABILITY,
+    ENVIRONMENT,
+    EXECUTING,
+    LISTENING,
+    UNIX_SOCKETS,
     UNLIMITED,
     WHOLE,
     Requirement,
@@ -21,28 +26,44 @@ from ..model.requirements import (
     ResourceLimits,
     Scope,
     ceilings,
+    none_of,
     option,
+    part,
     permit_only,
     stated_ceilings,
 )
-from .document import Policy
+from .hosts import Host, HostKind, spelled
+from .schema import KEYS
+from .values import Entry, Listing, Policy
 
-# The node that states a domain; a domain that is not listed here has none.
-NODES = {
-    Domain.FILESYSTEM_READ: "filesystem.read.allow",
-    Domain.FILESYSTEM_WRITE: "filesystem.write.allow",
-    Domain.NETWORK_EGRESS: "network.allowlist",
-    Domain.SYSCALL: "syscalls.allow",
-    Domain.PROCESS_CREATION: "capabilities",
+_ScopeOf = Callable[[Policy], Optional[Scope]]
+
+READ, WRITE, EXECUTE = "filesystem.read.allow", "filesystem.write.allow", "filesystem.execute.allow"
+HOSTS, PORTS, BIND = "network.allowlist", "network.ports", "network.bind"
+UNIX, CALLS = "ipc.unix.allow", "syscalls.allow"
+VARIABLES, PRIVILEGES = "credentials.environment.allow", "credentials.capabilities.allow"
+
+# The nodes that state a domain, the one that states it as a whole first; a domain that is not listed has none.
+NODES: Mapping[Domain, tuple[str, ...]] = {
+    Domain.FILESYSTEM_READ: (READ, EXECUTE),
+    Domain.FILESYSTEM_WRITE: (WRITE,),
+    Domain.NETWORK_EGRESS: (HOSTS, PORTS, BIND),
+    Domain.SYSCALL: (CALLS,),
+    Domain.PROCESS_CREATION: ("capabilities",),
+    Domain.IPC: (UNIX,),
+    Domain.CREDENTIAL: (VARIABLES, PRIVILEGES),
+    Domain.RESOURCE: ("resources",),
 }
 
 # What the policy format cannot say about a domain that it can state.
 GAPS = {
-    Domain.FILESYSTEM_READ: ("executing cannot be stated apart from reading", "metadata cannot be stated at all"),
+    Domain.FILESYSTEM_READ: ("metadata cannot be stated at all",),
     Domain.FILESYSTEM_WRITE: ("creating, renaming, writing and deleting cannot be stated apart from each other",),
-    Domain.NETWORK_EGRESS: ("ports and protocols cannot be stated", "listening cannot be stated"),
-    Domain.SYSCALL: ("only fifteen calls can be named", "arguments cannot be stated"),
+    Domain.NETWORK_EGRESS: ("protocols cannot be stated",),
+    Domain.SYSCALL: ("arguments cannot be stated",),
     Domain.PROCESS_CREATION: ("single programs cannot be named",),
+    Domain.IPC: ("only unix sockets can be stated",),
+    Domain.CREDENTIAL: ("only variables and capabilities of the kernel can be stated",),
 }
 WHOLE_DOMAIN_ONLY = (Domain.PROCESS_CREATION,)
 
@@ -75,36 +96,126 @@ class Lowered(NamedTuple):
     denied: frozenset[Domain]  # whole domains denied by capability, which nothing may open again
 
 
-def lower(
-    policy: Policy,
-    paths: dict[Domain, tuple[str, ...]],
-    limits: ResourceLimits = UNLIMITED,
-    egress: str | None = None,
-) -> Lowered:
-    """Return the requirements of a policy, then one for each ceiling, since each has its own verdict.
+def lower(policy: Policy, limits: ResourceLimits = UNLIMITED, egress: str | None = None) -> Lowered:
+    """Return the requirements of a policy whose paths are placed, then one for each ceiling: each has its own verdict.
 
-    `paths` holds the policy's expanded lists of paths by domain. `egress` is the one address of a mediator: the program
-    may then reach that and nothing else, whatever hosts the policy lists, since those are the mediator's to judge. A
-    denied network stays denied.
+    `limits` are those of the command line; the smaller of two ceilings counts. `egress` is the one address of a
+    mediator: the program may then reach that and nothing else, whatever hosts the policy lists, since those are the
+    mediator's to judge. A denied network stays denied.
     """
-    denied = frozenset(domain for domain in CAPABILITIES if _denied(policy, domain))
-    requirements = []
-    for domain in NODES:
-        scope = WHOLE if domain in denied else _scope(policy, domain, paths)
-        if domain is Domain.NETWORK_EGRESS and egress is not None and domain not in denied:
-            scope = permit_only((egress,))
-        if scope is not None:
-            stated_by = "capabilities" if domain in denied else NODES[domain]
-            requirements.append(Requirement(domain, scope, stated_by=stated_by))
-    made = (*requirements, *map(_ceiling, stated_ceilings(limits).items()))
-    return Lowered(made, tuple(_coverage(domain, made) for domain in DOMAINS), denied)
+    closed = frozenset(domain for domain in CAPABILITIES if denied(policy, domain))
+    requirements = [*_requirements(policy, closed, egress), *_ceilings(policy, limits)]
+    made = tuple(sorted(requirements, key=lambda item: DOMAINS.index(item.domain)))
+    return Lowered(made, tuple(_coverage(domain, made) for domain in DOMAINS), closed)
 
 
-def _ceiling(stated: tuple[str, int]) -> Requirement:
-    name, value = stated
-    intent, posture = CEILINGS[name]
-    scope = ceilings(ResourceLimits(**{name: value}))
-    return Requirement(Domain.RESOURCE, scope, intent, posture, stated_by=option(name))
+def _requirements(policy: Policy, closed: frozenset[Domain], egress: str | None) -> Iterator[Requirement]:
+    for domain in closed:
+        yield Requirement(domain, WHOLE, stated_by="capabilities")
+    for node, (domain, scope_of) in _SCOPES.items():
+        scope = scope_of(policy)
+        if scope is not None and domain not in closed and not (egress is not None and node == HOSTS):
+            yield Requirement(domain, scope, stated_by=_hosts_stated_by(policy) if node == HOSTS else node)
+    if egress is not None and Domain.NETWORK_EGRESS not in closed:
+        yield Requirement(Domain.NETWORK_EGRESS, permit_only((egress,)), stated_by=HOSTS)
+
+
+# --- the scope that a node states: None when it is absent ---------------------------------------------
+
+
+def _paths(node: str) -> Callable[[Policy], Scope | None]:
+    def scope(policy: Policy) -> Scope | None:
+        listing = policy.listing(node)
+        return None if listing is None else _only(entry.value.path for entry in listing.entries)
+
+    return scope
+
+
+def _only(names: Iterable[str]) -> Scope:
+    found = tuple(dict.fromkeys(names))
+    return permit_only(found) if found else WHOLE
+
+
+def _within(node: str, kind: str, name: Callable[[Entry], str] = lambda entry: entry.text) -> _ScopeOf:
+    """Return the scope of a node that states a part of its domain only: its names bear the part's own in front."""
+
+    def scope(policy: Policy) -> Scope | None:
+        listing = policy.listing(node)
+        if listing is None:
+            return None
+        names = tuple(dict.fromkeys(f"{kind}:{name(entry)}" for entry in listing.entries))
+        return permit_only(names) if names else none_of(kind)
+
+    return scope
+
+
+def _placed(entry: Entry) -> str:
+    return str(entry.value.path)
+
+
+def _hosts(policy: Policy) -> Scope | None:
+    listing, ports = policy.listing(HOSTS), policy.listing(PORTS)
+    if listing is None and ports is None:
+        return None
+    entries = [entry.value for entry in listing.entries] if listing is not None else [Host(HostKind.ANY, "*")]
+    return _only(spelled(host) for entry in entries for host in with_ports(entry, ports))
+
+
+def _hosts_stated_by(policy: Policy) -> str:
+    return " and ".join(node for node in (HOSTS, PORTS) if policy.listing(node) is not None)
+
+
+def with_ports(host: Host, ports: Listing | None) -> list[Host]:
+    """Return a host for each port on which it may be reached; its own port counts only where it is listed."""
+    if ports is None:
+        return [host]
+    listed = [entry.value for entry in ports.entries]
+    if host.port is not None:
+        return [host] if host.port in listed else []
+    return [host._replace(port=port) for port in listed]
+
+
+def _calls(policy: Policy) -> Scope | None:
+    listing = policy.listing(CALLS)
+    return None if listing is None else _only(name for entry in listing.entries for name in entry.value)
+
+
+_SCOPES: Mapping[str, tuple[Domain, _ScopeOf]] = {
+    READ: (Domain.FILESYSTEM_READ, _paths(READ)),
+    EXECUTE: (Domain.FILESYSTEM_READ, _within(EXECUTE, EXECUTING, _placed)),
+    WRITE: (Domain.FILESYSTEM_WRITE, _paths(WRITE)),
+    HOSTS: (Domain.NETWORK_EGRESS, _hosts),
+    BIND: (Domain.NETWORK_EGRESS, _within(BIND, LISTENING)),
+    CALLS: (Domain.SYSCALL, _calls),
+    UNIX: (Domain.IPC, _within(UNIX, UNIX_SOCKETS, _placed)),
+    VARIABLES: (Domain.CREDENTIAL, _within(VARIABLES, ENVIRONMENT)),
+    PRIVILEGES: (Domain.CREDENTIAL, _within(PRIVILEGES, CAPABILITY)),
+}
+
+
+# --- ceilings -----------------------------------------------------------------------------------------
+
+
+def effective(policy: Policy, limits: ResourceLimits) -> ResourceLimits:
+    """Return the ceilings of a run: of policy and command line the smaller."""
+    return ResourceLimits(**{name: value for name, (value, _) in _smaller(policy, limits).items()})
+
+
+def _smaller(policy: Policy, limits: ResourceLimits) -> dict[str, tuple[int, str]]:
+    """Return each ceiling with the node or option that states it."""
+    found = {name: (value, option(name)) for name, value in stated_ceilings(limits).items()}
+    for name in ResourceLimits._fields:
+        entry = policy.entry(f"resources.{name}")
+        if entry is not None and entry.value <= found.get(name, (entry.value, ""))[0]:
+            found[name] = (entry.value, f"resources.{name}")
+    return {name: found[name] for name in ResourceLimits._fields if name in found}
+
+
+def _ceilings(policy: Policy, limits: ResourceLimits) -> Iterator[Requirement]:
+    for name, (value, stated_by) in _smaller(policy, limits).items():
+        intent, posture = CEILINGS[name]
+        scope = ceilings(ResourceLimits(**{name: value}))
+        yield Requirement(Domain.RESOURCE, scope, intent, posture, stated_by=stated_by)
 
 
 def not_derived(reason: str) -> Lowered:
@@ -113,41 +224,46 @@ def not_derived(reason: str) -> Lowered:
     return Lowered((), lines, frozenset())
 
 
-def _denied(policy: Policy, domain: Domain) -> bool:
+def denied(policy: Policy, domain: Domain) -> bool:
+    """Say whether the capabilities deny a domain as a whole."""
     names = CAPABILITIES[domain]
-    if any(name in (policy.capabilities_deny or ()) for name in names):
+    if any(name in (policy.names("capabilities.deny") or ()) for name in names):
         return True
-    allowed = policy.capabilities_allow
+    allowed = policy.names("capabilities.allow")
     return allowed is not None and any(name not in allowed for name in names if name not in _ONLY_BY_DENIAL)
 
 
-def _scope(policy: Policy, domain: Domain, paths: dict[Domain, tuple[str, ...]]) -> Scope | None:
-    """Return the scope that the domain's own node states; None when it is absent, the whole when its list is empty."""
-    if domain in paths:
-        names: tuple[str, ...] | None = paths[domain]
-    elif domain is Domain.NETWORK_EGRESS and policy.network_allowlist is not None:
-        names = tuple(entry.text for entry in policy.network_allowlist)
-    elif domain is Domain.SYSCALL:
-        names = policy.syscalls_allow
-    else:
-        names = None
-    if names is None:
-        return None
-    return permit_only(names) if names else WHOLE
+_SILENT = {
+    Domain.PROCESS_CREATION: "capabilities denies neither terminal_exec nor agent_spawn, and so restricts nothing"
+}
 
 
-_SILENT = {Domain.PROCESS_CREATION: "capabilities denies neither terminal_exec nor agent_spawn"}
+def _silence(nodes: tuple[str, ...]) -> str:
+    """Return what it means that these nodes, all of one domain, are absent."""
+    gives = all(node in KEYS and KEYS[node].grants for node in nodes)
+    *others, last = nodes
+    if not others:
+        return f"{last} is absent, and so {'gives' if gives else 'restricts'} nothing"
+    return f"{', '.join(others)} and {last} are absent, and so {'give' if gives else 'restrict'} nothing"
 
 
 def _coverage(domain: Domain, requirements: tuple[Requirement, ...]) -> Coverage:
     stated = [item for item in requirements if item.domain is domain]
     if not stated and domain in NODES:
-        silence = _SILENT.get(domain, f"{NODES[domain]} is absent")
-        return Coverage(domain, RequestedControl.NOT_STATED, f"{silence}, and so restricts nothing")
+        return Coverage(domain, RequestedControl.NOT_STATED, _SILENT.get(domain, _silence(NODES[domain])))
     if not stated:
         return Coverage(domain, RequestedControl.POLICY_CANNOT_EXPRESS, "no policy node states this domain")
     detail = "; ".join(describe(item) for item in stated)
-    return Coverage(domain, RequestedControl.STATED, detail, _granularity(domain), GAPS.get(domain, ()))
+    gaps = (*GAPS.get(domain, ()), *_left_open(domain, stated))
+    return Coverage(domain, RequestedControl.STATED, detail, _granularity(domain), gaps)
+
+
+def _left_open(domain: Domain, stated: list[Requirement]) -> tuple[str, ...]:
+    """Return the nodes of a domain that are silent, where only parts of the domain are stated."""
+    if domain is Domain.RESOURCE or any(not part(item.scope) for item in stated):
+        return ()
+    silent = [node for node in NODES[domain] if node not in [item.stated_by for item in stated]]
+    return tuple(_silence((node,)) for node in silent)
 
 
 def _granularity(domain: Domain) -> ScopeGranularity | None:

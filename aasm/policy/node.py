@@ -11,10 +11,11 @@ from typing import Any, Dict, NamedTuple, NoReturn, Tuple, Union
 
 from ..errors import PolicyError
 
+SUFFIXES = (".yaml", ".yml", ".json", ".toml")  # of files that are policies, in a directory of them
 MAX_BYTES = 1 << 20  # of a document as it lies in the file
 MAX_DEPTH = 32  # maps and lists inside each other, the root included
 MAX_INTEGER = 2**53 - 1  # what every reader of numbers holds exactly (RFC 8259, section 6)
-MAX_KEY = 1024  # characters of a YAML key as written; readers in the field give up beyond that
+MAX_KEY = 1024  # UTF-16 units of a YAML key as written; readers in the field give up beyond that
 DEEP = f"more than {MAX_DEPTH} maps and lists inside each other"
 FLATTEN = "flatten the document"
 TOO_LARGE = "the number is larger than 2^53-1, which not every reader holds exactly"

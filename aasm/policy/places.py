@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Path entries of a policy, their placeholders, and what a placeholder stands for on this host.
 
-Entries are kept as written: nothing is normalised, pruned or resolved here, and no path is opened.
+Entries are kept as written: nothing is normalised or pruned here, and no file is opened.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from typing import Callable, List, NamedTuple, NoReturn, Optional, Tuple
 
 from ..errors import InternalError, PolicyError, UsageError
 from .node import shown
+from .values import Entry, Listing
+from .walk import walk_as_far_as_possible
 
 WORKDIR, HOME, SYSTEM = "workdir", "home", "system"
 _PLACEHOLDERS = (WORKDIR, HOME, SYSTEM)
@@ -81,29 +83,23 @@ _SYSTEM = (
     "/etc/xdg",
 )
 
+_LONGEST = 4095  # linux/limits.h: PATH_MAX without its NUL
+
 Fail = Callable[[str, str], NoReturn]
 
 
-class PathEntry(NamedTuple):
-    """One entry of a path list. Without a placeholder `rest` is the absolute path itself.
+class PathValue(NamedTuple):
+    """What a path entry says. Without a placeholder `rest` is the absolute path itself."""
 
-    `source` is the policy file; for an entry of the command line it is the option, and line and column are 0.
-    """
-
-    text: str
     placeholder: Optional[str]
     rest: str
-    source: str
-    line: int
-    column: int
-
-    @property
-    def where(self) -> str:
-        """file:line:column, or the option."""
-        return f"{self.source}:{self.line}:{self.column}" if self.line else self.source
 
 
-PathList = Tuple[PathEntry, ...]
+class Placed(NamedTuple):
+    """A path entry on this host: the absolute path, and the place that it leads to when it was asked for."""
+
+    path: str
+    real: str
 
 
 class Places(NamedTuple):
@@ -137,11 +133,11 @@ def _named(pattern: str) -> List[str]:
     return [os.path.join(folder, name) for name in sorted(names) if name.startswith(start)]
 
 
-def path_entry(text: str, source: str, line: int, column: int) -> PathEntry:
-    """Return the entry for `text` as a policy states it, or raise PolicyError at its place."""
+def path_value(text: str, where: str) -> PathValue:
+    """Return what `text` says as a policy states it, or raise PolicyError at its place."""
 
     def fail(what: str, remedy: str) -> NoReturn:
-        raise PolicyError(what, f"{source}:{line}:{column}", remedy)
+        raise PolicyError(what, where, remedy)
 
     placeholder, rest = _split(text)
     if "$" in rest:
@@ -155,7 +151,7 @@ def path_entry(text: str, source: str, line: int, column: int) -> PathEntry:
     if rest and not rest.startswith("/"):
         fail(f"the path {shown(text)} is relative", "write it from / or from ${workdir}/")
     _check(text, fail)
-    return PathEntry(text, placeholder, rest, source, line, column)
+    return PathValue(placeholder, rest)
 
 
 def _split(text: str) -> Tuple[Optional[str], str]:
@@ -167,7 +163,7 @@ def _split(text: str) -> Tuple[Optional[str], str]:
     return None, text
 
 
-def command_line_entry(path: str, option: str) -> PathEntry:
+def command_line_entry(path: str, option: str) -> Entry:
     """Return the entry for an absolute path that `option` of the command line names; a `$` in it is a `$`."""
 
     def fail(what: str, remedy: str) -> NoReturn:
@@ -176,34 +172,61 @@ def command_line_entry(path: str, option: str) -> PathEntry:
     if path and not path.startswith("/"):
         fail(f"the path {shown(path)} is relative", "name it from /")
     _check(path, fail)
-    return PathEntry(path, None, path, option, 0, 0)
+    return Entry(path, PathValue(None, path), (option,))
 
 
-def system_entry(option: str) -> PathEntry:
+def system_entry(option: str) -> Entry:
     """Return the entry `${system}` that `option` of the command line stands for."""
-    return PathEntry("${system}", SYSTEM, "", option, 0, 0)
+    return Entry("${system}", PathValue(SYSTEM, ""), (option,))
 
 
 def _check(path: str, fail: Fail) -> None:
     """Refuse what no path entry may be, wherever it is stated."""
     if not path:
         fail("an empty path", "name an absolute path")
+    if len(os.fsencode(path)) > _LONGEST:
+        fail(f"the path {shown(path)} is longer than {_LONGEST} bytes", "no call of the kernel takes it: shorten it")
     if "\0" in path:
         fail(f"a NUL in the path {shown(path)}", "no path can hold one: take it out")
     if ".." in path.split("/"):
         fail(f"the path {shown(path)} contains ..", "write the path that is meant, without ..")
 
 
-def expand(entry: PathEntry, places: Places) -> Tuple[str, ...]:
+def place(listing: Listing, places: Places, follow: bool) -> Listing:
+    """Return the list with an entry for each path that it stands for here; a missing optional one is left out.
+
+    With `follow` each path is followed to where it leads, so that lists can be compared.
+    """
+    made = (
+        entry._replace(value=Placed(path, walk_as_far_as_possible(path).path if follow else path))
+        for entry in listing.entries
+        for path in expand(entry, places)
+        if not (entry.optional and _missing(path))
+    )
+    return listing._replace(entries=tuple(made))
+
+
+def _missing(path: str) -> bool:
+    try:
+        os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:  # whatever is there, it is not missing
+        return False
+    return False
+
+
+def expand(entry: Entry, places: Places) -> Tuple[str, ...]:
     """Return the absolute paths that `entry` stands for: several for `${system}`, else one. Pure.
 
     Raises PolicyError when the entry begins with `${home}` and no home is known.
     """
-    if entry.placeholder is None:
-        return (entry.rest,)
-    if entry.placeholder == SYSTEM:
+    placeholder, rest = entry.value
+    if placeholder is None:
+        return (rest,)
+    if placeholder == SYSTEM:
         return places.system
-    base = places.workdir if entry.placeholder == WORKDIR else places.home
+    base = places.workdir if placeholder == WORKDIR else places.home
     if not base:
         raise PolicyError("no home directory is known for ${home}", entry.where, "set HOME, or write the path itself")
-    return (base.rstrip("/") + entry.rest or "/",)
+    return (base.rstrip("/") + rest or "/",)

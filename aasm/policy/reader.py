@@ -28,17 +28,19 @@ _KINDS = (
 def read_document(data: bytes, name: str) -> Document:
     """Return the document that `data` holds; `name` (a path) is what errors call it.
 
-    The format follows the suffix of the name (.json, .yaml, .yml). Any other name is JSON when the first character
-    that is not blank is `{`, else YAML. Raises PolicyError with file:line:column.
+    The format follows the suffix of the name (.json, .yaml, .yml, .toml). Any other name is JSON when the first
+    character that is not blank is `{`, else YAML. Raises PolicyError with file:line:column.
     """
     form = _SUFFIXES.get(os.path.splitext(name)[1].lower(), "")
-    if form == "toml":
-        raise PolicyError("this release does not read policies in TOML", name, "write the policy in YAML or JSON")
     source = text.decode(data, name)
     if not form:
         form = "json" if source.lstrip(" \t\n").startswith("{") else "yaml"
     if form == "yaml":
         return Document(yaml.parse(source, name), name, form)
+    if form == "toml":
+        from . import toml  # only here, as below
+
+        return Document(toml.parse(source, name), name, form)
     from . import strict_json  # only here: most policies are YAML, and every launch pays for what it imports
 
     return Document(strict_json.parse(source, name), name, form)
@@ -46,19 +48,23 @@ def read_document(data: bytes, name: str) -> Document:
 
 def read_file(path: str) -> Document:
     """Return the document in the regular file `path` (links are followed), or raise PolicyError."""
+    return read_document(contents(path), path)
+
+
+def contents(path: str) -> bytes:
+    """Return what the regular file `path` holds, at most one byte beyond the limit, or raise PolicyError."""
     try:
         _only_regular(path, os.stat(path).st_mode)  # before the open, which can have effects on a device
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
         try:
             _only_regular(path, os.fstat(descriptor).st_mode)
-            data = _read(descriptor)
+            return _read(descriptor)
         finally:
             os.close(descriptor)
     except OSError as problem:
         raise PolicyError(f"the policy cannot be read: {system_text(problem)}", path, _remedy(problem)) from None
     except ValueError:  # a NUL, or a character that no file name can hold
         raise PolicyError("no file can have this name", path, "name a policy file") from None
-    return read_document(data, path)
 
 
 def _only_regular(path: str, mode: int) -> None:

@@ -24,11 +24,14 @@ _LONGEST_NUMBER = 64  # characters; what is longer and made of these is refused,
 _INTEGER = re.compile("-?(?:0|[1-9][0-9]*)")
 _FLOAT = re.compile(r"-?(?:0|[1-9][0-9]*)\.[0-9]+")
 
+_DATE = re.compile("[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}[Tt \t]")  # how a date with a time begins
+_DATE_UNSURE = "a date is a text for some readers and a time for others"
+
 # What some reader takes for a number or a time; wider than any one reader on purpose. Matched without regard to case,
 # and compiled only when a text looks like a number and is none: most documents never do.
 _UNSURE_NUMBERS: Tuple[Tuple[str, str], ...] = (
     (r"[-+]?\.(?:inf|nan)", "infinity and not-a-number have no JSON form"),
-    (r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[t ].*)?", "a date is a text for some readers and a time for others"),
+    (r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[t ].*)?", _DATE_UNSURE),
     (r"[-+]?[0-9_]+(?::[0-9_]+)+(?:\.[0-9_]*)?", "a number with colons is base 60 for some readers, a text for others"),
     (r"[-+]?0(?:x[0-9a-f_]+|o[0-7_]+|b[01_]+)", "only decimal numbers mean the same to every reader"),
     (r"[-+]?(?=[0-9.]*_)[0-9.][0-9._]*(?:e[-+]?[0-9_]+)?", "an underscore in a number is not read by every reader"),
@@ -74,6 +77,8 @@ def _numeric(text: str) -> Scalar:
     if len(text) > _LONGEST_NUMBER:
         if _NUMBER_CHARS.issuperset(text):
             raise Unsure("a number may have 64 characters at most", "write the text in quotes")
+        if _DATE.match(text):
+            raise Unsure(_DATE_UNSURE, "write the text in quotes")
         return text
     if _INTEGER.fullmatch(text):
         if abs(int(text)) > MAX_INTEGER:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The aasm authors
 # SPDX-License-Identifier: Apache-2.0
-"""The words of a policy: its keys, capabilities, system calls and scopes. Tables only; nothing here validates."""
+"""The words that a policy may use as values. Tables only; the keys are in schema.py, and nothing here validates."""
 
 from __future__ import annotations
 
@@ -9,21 +9,6 @@ KIND = "Policy"
 
 ENVELOPE_KEYS = ("apiVersion", "kind", "metadata", "spec")
 METADATA_KEYS = ("name", "version", "description")
-SPEC_KEYS = ("scope", "filesystem", "network", "capabilities", "syscalls", "tools")
-TOOL_KEYS = ("allow", "limit_per_hour", "requires_approval_if", "capabilities")
-
-# Sections that the format has and this release does not read. They state restrictions, so they are refused by name
-# and never passed over.
-LATER_KEYS = (
-    "schedule",
-    "budget",
-    "data",
-    "approval",
-    "approval_timeout_secs",
-    "authority",
-    "egress",
-    "credentials",
-)
 
 # What `capabilities` may name; the last two take a name of their own behind the colon.
 CAPABILITIES = (
@@ -36,11 +21,8 @@ CAPABILITIES = (
     "agent_spawn",
 )
 NAMED_CAPABILITIES = ("mcp_tool:", "model:")
-# What no boundary of this release can hold by itself: deleting is not told apart from writing, no domain covers
-# listening, and tool calls and models have no names that a kernel sees.
-UNMAPPED_CAPABILITIES = ("file_delete", "network_inbound", *NAMED_CAPABILITIES)
 
-# What `syscalls.allow` may name.
+# The calls that the contract names. Any other call of the kernel, and the groups of calls.py, are this format's own.
 SYSCALLS = (
     "read",
     "write",
@@ -59,5 +41,12 @@ SYSCALLS = (
     "getrandom",
 )
 
+# The tiers of a cascade, outermost first. All but the first take a name behind the colon.
 GLOBAL_SCOPE = "global"
 NAMED_SCOPES = ("org:", "team:", "agent:", "tool:")
+
+# From mild to strict: a cascade keeps the strictest.
+CREDENTIAL_ACTIONS = ("alert_only", "redact_only", "alert_and_redact", "block")
+EXCEED_ACTIONS = ("deny", "suspend")
+NOT_REQUIRED, BROKER_REQUIRED = "not_required", "broker_required"
+POSTURES = (NOT_REQUIRED, BROKER_REQUIRED)

@@ -20,11 +20,15 @@ _MOST_LINKS = 40  # as path_resolution(7)
 
 
 class Walked(NamedTuple):
-    """Where a path leads. `path` has no link and no `..` in it; `found` is None when the object does not exist."""
+    """Where a path leads. `path` has no link and no `..` in it; `found` is None when the object does not exist.
+
+    `rest` are the names that could not be followed, as they were spelled.
+    """
 
     path: str
     found: os.stat_result | None
     links: tuple[str, ...]  # the places of the links that were followed
+    rest: tuple[str, ...] = ()
 
 
 def walk(path: str) -> Walked:
@@ -58,7 +62,7 @@ class _Walk:
             if not missing_ok:
                 raise
             rest = os.path.normpath(os.path.join(self.resolved, *self.todo))
-            return Walked(rest, None, tuple(self.links))
+            return Walked(rest, None, tuple(self.links), tuple(self.todo))
         finally:
             os.close(self.current)
 

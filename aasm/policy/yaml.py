@@ -102,6 +102,9 @@ class _Document:
         if first is not None:
             return self.mapping(at, depth, first)
         node, end = line.value(at, depth)
+        if depth > 1 and line.text[at] not in "\"'[{":
+            what = "a plain value on a line of its own, which some readers join with what stands above it"
+            line.fail(at, what, "write it on the line of its key or dash, or in quotes")
         line.ends(end)
         self.advance()
         return node

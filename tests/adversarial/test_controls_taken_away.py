@@ -59,7 +59,7 @@ UNSEEN: dict[str, tuple[str, dict[str, object], Sequence[str]]] = {
 @pytest.mark.parametrize("name", list(UNSEEN))
 def test_a_control_that_nothing_tries_is_never_claimed(lab: Lab, name: str) -> None:
     changed, stated, program = UNSEEN[name]
-    change = BEGIN + f"whole = filters.filter_b\nfilters.filter_b = lambda arch, plan: whole(arch, {changed})\n"
+    change = BEGIN + f"whole = filters.last\nfilters.last = lambda arch, plan: whole(arch, {changed})\n"
     path = policy_file(lab, policy(filesystem=grants([lab.workspace], [lab.workspace]), **stated), "policy.json")
     words = ("run", "exec", "--isolation", "process", "--policy", str(path), "--report", "always")
     held = lab.aasm(*words, "--", *program)

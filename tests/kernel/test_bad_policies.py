@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from pathlib import Path
 from typing import Callable, Union
@@ -33,6 +34,13 @@ def directory(lab: Lab, path: Path) -> None:
     lab.own(path)
 
 
+def beside_a_good_one(lab: Lab, path: Path) -> None:
+    path.mkdir()
+    lab.own(path)
+    for name, text in (("1.yaml", GOOD), ("2.yaml", "filesytem: {}\n"), ("3.yaml", GOOD)):
+        write(text)(lab, path / name)
+
+
 def fifo(lab: Lab, path: Path) -> None:
     os.mkfifo(path)
     lab.own(path)
@@ -49,10 +57,14 @@ def nothing(lab: Lab, path: Path) -> None:
 DEEP = "a: [" + "[" * 40 + "]" * 40 + "]\n"
 ALLOW = "filesystem:\n  read:\n    allow:"
 
+# What is said about a document in TOML, behind the number of its line; before Python 3.11 there is no reader for it.
+TOML = "policy.toml:1:{}" if sys.version_info >= (3, 11) else "policy.toml: TOML needs Python 3.11; write it in YAML"
+
 # What the policy is, its name, and what the line must say.
 BAD: dict[str, tuple[Callable[[Lab, Path], None], str, str]] = {
     "missing": (nothing, "policy.yaml", "policy.yaml: the policy cannot be read: No such file or directory"),
-    "a directory": (directory, "policy.yaml", "policy.yaml: "),
+    "an empty directory": (directory, "policy.yaml", "policy.yaml: the directory holds no policy"),
+    "a bad policy in a directory": (beside_a_good_one, "policies", "policies/2.yaml:1:1: unknown key"),
     "a named pipe": (fifo, "policy.yaml", "policy.yaml: the policy is a named pipe"),
     "a loop of links": (loop, "policy.yaml", "policy.yaml: the policy cannot be read: Too many levels of symbolic"),
     "empty": (write(""), "policy.yaml", "policy.yaml:1:1: "),
@@ -83,10 +95,26 @@ BAD: dict[str, tuple[Callable[[Lab, Path], None], str, str]] = {
     "a list at the top": (write("- a\n"), "policy.yaml", "policy.yaml:1:1: "),
     "no JSON": (write("{"), "policy.json", "policy.json:1:1: the { is never closed"),
     "a number that is none": (write('{"scope": NaN}'), "policy.json", "policy.json:1:11: "),
-    "TOML": (write("a = 1\n"), "policy.toml", "policy.toml: this release does not read policies in TOML"),
+    "TOML": (write("a = 1\n"), "policy.toml", TOML.format('1: unknown key "a" in the policy')),
+    "no TOML": (write("a: 1\n"), "policy.toml", TOML.format("2: = is due")),
     "nothing to act on": (write("scope: global\n"), "policy.yaml", "states no rule that a launch can act on"),
     "a wrong version": (write(ENVELOPE.format("v9", "x") + "spec: {}\n"), "policy.yaml", "policy.yaml:1:13: "),
-    "a floor call": (write("syscalls:\n  allow: [ptrace]\n"), "policy.yaml", "policy.yaml:2:11: "),
+    "a floor call": (
+        write("syscalls:\n  allow: [ptrace]\n"), "policy.yaml", 'policy.yaml:2:11: "ptrace" is refused in every'
+    ),
+    "an unknown call": (
+        write("syscalls:\n  allow: [pread]\n"), "policy.yaml", 'policy.yaml:2:11: "pread" is no system call'
+    ),
+    "an unknown section": (write("budgets: {}\n"), "policy.yaml", "policy.yaml:1:1: unknown key"),
+    "a negative budget": (write("budget: {daily_limit_usd: -1}\n"), "policy.yaml", "policy.yaml:1:27: budget."),
+    "only what nothing acts on": (
+        write("budget: {daily_limit_usd: 1}\n"), "policy.yaml", "states no rule that a launch can act on"
+    ),
+    "a capability for nobody": (
+        write("credentials: {capabilities: {allow: [CAP_SYS_ADMIN]}}\n"),
+        "policy.yaml",
+        "policy.yaml:1:38: CAP_SYS_ADMIN cannot be allowed",
+    ),
 }
 
 

@@ -72,7 +72,7 @@ OPTIONS = [
     if option.startswith("--") and option not in ("--help", "--no-proxy", "--write", *CEILINGS)
 ]
 TWICE = {
-    "--isolation": "process", "--policy": "p", "--workdir": ".", "--home": "real", "--isolation-backend": "sandlock",
+    "--isolation": "process", "--workdir": ".", "--home": "real", "--isolation-backend": "sandlock",
     "--agent-id": "a", "--team-id": "t", "--receipt": "r", "--report": "never", **dict.fromkeys(CEILINGS, "3"),
 }  # fmt: skip
 
@@ -144,6 +144,26 @@ def test_an_option_that_stands_twice_is_refused_since_nobody_knows_which_was_mea
     os.close(reading)
     os.close(writing)
     assert_usage_error(lab, done, "--status-fd: given more than once")
+
+
+@ONCE
+def test_a_policy_may_stand_twice_since_both_count_and_an_empty_name_among_them_is_refused(lab: Lab) -> None:
+    """It is no option of which nobody knows which one was meant: the program may do what both allow."""
+    wide = lab.file(lab.home / "wide.yaml", f"filesystem: {{read: {{allow: ['${{system}}', {lab.workspace}]}}}}\n")
+    words = f"filesystem: {{read: {{allow: ['${{system}}']}}, write: {{allow: [{lab.workspace}]}}}}\n"
+    narrow = lab.file(lab.home / "narrow.yaml", words)
+    lab.file(lab.workspace / "there", "text")
+    for order in ((wide, narrow), (narrow, wide)):
+        options = [word for path in order for word in ("--policy", str(path))]
+        done = lab.aasm("run", "exec", "--isolation", "process", *options, "--", "cat", "there")
+        assert done.returncode == 1 and "there: Permission denied" in done.stderr, done.stderr
+    alone = lab.aasm("run", "exec", "--isolation", "process", "--policy", str(wide), "--", "cat", "there")
+    assert (alone.returncode, alone.stdout) == (0, "text"), alone.stderr
+    (lab.workspace / "there").unlink()
+    before = list(lab.state.iterdir())
+    done = lab.aasm(*RUN, "--policy", str(wide), "--policy", "", "--", "touch", "ran")
+    assert done.returncode == 2 and "--policy: is empty" in one_error(done)
+    assert list(lab.workspace.iterdir()) == [] and list(lab.state.iterdir()) == before
 
 
 WHERE = {

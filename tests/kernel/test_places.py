@@ -148,7 +148,8 @@ def test_metadata_outside_can_be_seen_and_changed_and_contents_cannot(lab: Lab) 
 
 def test_what_is_not_held_is_stated_before_a_launch(lab: Lab) -> None:
     text = policy(filesystem=grants(["/proc"], [lab.workspace]), network={"allowlist": []},
-                  capabilities={"deny": ["agent_spawn"]}, syscalls={"allow": ["read"]})  # fmt: skip
+                  capabilities={"deny": ["agent_spawn"]}, syscalls={"allow": ["read"]},
+                  ipc={"unix": {"allow": []}}, credentials={"environment": {"allow": []}})  # fmt: skip
     path = policy_file(lab, text, "policy.json")
     shown = lab.aasm("run", "exec", "--dry-run", "--isolation", "process", "--policy", str(path), "--", "true").stdout
     assert "\nposture:         READY\n" in shown

@@ -14,10 +14,14 @@ import support.claim_words as words
 from support.claim_sentences import BESIDE, SENTENCES
 from support.tree import ROOT
 
+from aasm.cli import policy
+
 HOW = "say less, or add the sentence with its reason to tests/support/claim_sentences.py"
 COMMANDS = (
     ("aasm", "--help"),
     ("aasm", "run", "exec", "--help"),
+    ("aasm", "policy", "--help"),
+    *(("aasm", "policy", name, "--help") for name in policy._NAMES),
     ("aasm", "receipt", "verify", "--help"),
     ("aasm.receipt", "verify", "--help"),
     ("aasm.launcher", "--help"),

@@ -14,6 +14,7 @@ from typing import List, Set
 import pytest
 from support.tree import ROOT, project_files
 
+from aasm.cli import policy
 from aasm.cli.run import _refused
 from aasm.errors import EXIT_CODES, SIGNAL_BASE, RefusalError, SupervisionError
 from aasm.model.record import Ending
@@ -93,7 +94,10 @@ def test_every_document_is_reached_from_the_readme() -> None:
     assert {path for path in MARKDOWN if path.is_relative_to(ROOT / "docs")} - reached == set()
 
 
-@pytest.mark.parametrize("words", [["run", "exec"], ["receipt", "verify"]], ids=" ".join)
+COMMANDS = [["run", "exec"], ["receipt", "verify"], *(["policy", name] for name in policy._NAMES)]
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_every_option_is_documented(words: List[str]) -> None:
     options = set(OPTION.findall(help_of(*words)))
     assert "--help" in options

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import re
-from typing import List
+from typing import Iterable, List
 
 import pytest
 from support.host import facts_for_abi
@@ -14,8 +14,10 @@ from support.tree import ROOT
 from aasm._sys import landlock
 from aasm.backends.native import capability, floor, rules
 from aasm.model.domains import DOMAINS, Support
+from aasm.model.requirements import WHOLE, Requirement
+from aasm.policy import calls, schema
 from aasm.policy.lowering import CAPABILITIES, NODES
-from aasm.policy.vocabulary import LATER_KEYS, SYSCALLS
+from aasm.policy.vocabulary import SYSCALLS
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 KERNELS = (ROOT / "docs" / "kernel-support.md").read_text(encoding="utf-8")
@@ -53,7 +55,7 @@ def domain_rows() -> List[str]:
     for domain in DOMAINS:
         report = found.report_for(domain)
         assert report is not None
-        names = [] if NODES.get(domain) == "capabilities" else [f"`{NODES[domain]}`"] if domain in NODES else []
+        names = [f"`{node}`" for node in NODES.get(domain, ()) if node != "capabilities"]
         names += [f"`capabilities` ({', '.join(CAPABILITIES[domain])})"] if domain in CAPABILITIES else []
         held = "no" if report.support is Support.UNSUPPORTED else "yes"
         text = report.reason or "; ".join(report.limitations)
@@ -78,7 +80,8 @@ def test_the_table_by_kernel_is_that_of_the_code() -> None:
 
 def test_rights_that_are_not_used_are_those_that_no_ruleset_handles() -> None:
     for abi in range(capability.FLOOR_ABI, landlock.NEWEST_ABI + 1):
-        now, before = (rules.handled(DOMAINS, landlock.rights_known(number)) for number in (abi, abi - 1))
+        asked = [Requirement(domain, WHOLE) for domain in DOMAINS]
+        now, before = (rules.handled(asked, landlock.rights_known(number)) for number in (abi, abi - 1))
         assert (now == before) is (abi in UNUSED), abi
 
 
@@ -106,6 +109,17 @@ def test_the_list_of_the_floor_is_that_of_the_code() -> None:
     assert [re.sub(r"\s+", " ", item) for item in listed] == floor_rows()
 
 
-@pytest.mark.parametrize("words", [SYSCALLS, LATER_KEYS], ids=["calls", "later keys"])
-def test_the_words_of_a_policy_are_those_of_the_code(words: tuple[str, ...]) -> None:
-    assert ", ".join(f"`{word}`" for word in words) in re.sub(r"\s+", " ", README)
+WORDS = {
+    "calls": SYSCALLS,
+    "groups of calls": calls.GROUPS,
+    "sections": schema.SECTIONS,
+    "keys": schema.KEYS,
+    "keys of a tool": schema.TOOL_KEYS,
+    "keys of a lease": schema.LEASE_KEYS,
+}
+
+
+@pytest.mark.parametrize("words", WORDS.values(), ids=list(WORDS))
+def test_the_words_of_a_policy_are_those_of_the_code(words: Iterable[str]) -> None:
+    format_ = re.sub(r"\s+", " ", (ROOT / "docs" / "policy-format.md").read_text(encoding="utf-8"))
+    assert [word for word in words if f"`{word}`" not in format_] == []

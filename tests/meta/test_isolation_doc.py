@@ -25,7 +25,7 @@ from aasm.model.evidence import BASIS_OF_KIND, ClaimTerm, EvidenceBasis, Evidenc
 from aasm.model.record import Ending
 from aasm.model.requirements import Requirement, RequirementPosture, ResourceLimits, option
 from aasm.planner import negotiate
-from aasm.policy import locate, lowering
+from aasm.policy import load, lowering
 from aasm.policy.document import Policy
 
 TEXT = (ROOT / "docs" / "isolation.md").read_text(encoding="utf-8")
@@ -187,7 +187,7 @@ def test_intents_and_candidates_are_those_of_the_code() -> None:
 
 def verdict(name: str) -> str:
     """Return what becomes of one ceiling on a kernel that holds all that this release can hold."""
-    (asked,) = lowering.lower(Policy("a test"), {}, ResourceLimits(**{name: 9})).requirements
+    (asked,) = lowering.lower(Policy("a test"), ResourceLimits(**{name: 9})).requirements
     found = capability.narrow(capability.capabilities_of(facts_for_abi(capability.FLOOR_ABI)), (asked,))
     made = negotiate(found, (asked,))
     return "refused" if isinstance(made, plan.Refusal) else made.outcomes[0].kind.value
@@ -263,7 +263,7 @@ def test_the_states_of_the_smaller_sections_are_those_of_the_code() -> None:
     named = {row[0][5:-5]: set(re.findall(r"`([^`]+)`", row[1])) for row in tables()["section"][1:]}
     assert named["preview fidelity"] == set(preview.FIDELITY.values())
     assert named["protection"] == {state.value for state in sections.ProtectionState}
-    assert named["policy"] == {state.value for state in locate.PolicyState}
+    assert named["policy"] == {state.value for state in load.PolicyState}
     assert masking.MASK in named["environment"] and preview.NO_DID in named["aasm run dry-run"]
     assert named["environment"] - {masking.MASK, f"<{masking.REMOVED}>"} == origins()
 
@@ -271,8 +271,9 @@ def test_the_states_of_the_smaller_sections_are_those_of_the_code() -> None:
 def origins() -> Set[str]:
     """Return every origin that a variable of a confined program can have."""
     request: Any = SimpleNamespace(adapter_env={b"A": b"1"}, env={b"B": b"2"}, real_home=True)
-    around: Any = SimpleNamespace(environ={b"PATH": b"/bin"}, home="/h")
-    made = bind._environment(request, around, "/tmp/x", (), True)
+    around: Any = SimpleNamespace(environ={b"PATH": b"/bin", b"C": b"3"}, home="/h")
+    stated: Any = SimpleNamespace(variables=("C",))
+    made = bind._environment(request, around, stated, "/tmp/x", (), True)
     return {entry.origin for entry in made.entries}
 
 

@@ -39,6 +39,7 @@ LEVELS: Tuple[Tuple[str, int, str], ...] = (
     ("receipt.facts", 2, "receipt.rules"),
     ("governance.identity", 2, "governance.identity"),
     ("launcher", 2, "launcher"),
+    ("needs", 2, "needs"),
     ("backends", 3, "backends"),
     ("workspace", 3, "workspace"),
     ("governance", 3, "governance"),
@@ -54,6 +55,7 @@ LEVELS: Tuple[Tuple[str, int, str], ...] = (
     ("stating", 5, "run"),
     ("sealing", 5, "run"),
     ("explain", 5, "run"),
+    ("answering", 5, "run"),
     ("cli", 6, "cli"),
     ("__main__", 6, "cli"),
 )

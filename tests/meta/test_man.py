@@ -19,6 +19,7 @@ import meta.test_docs as documents
 import pytest
 from support.tree import ROOT, python_files
 
+from aasm.cli import policy
 from aasm.cli.options import Once, check, parser, split
 from aasm.errors import EXIT_CODES
 
@@ -126,7 +127,8 @@ def test_an_example_is_a_command_line_that_is_understood(words: List[str]) -> No
 
 
 def test_no_document_names_an_option_that_does_not_exist() -> None:
-    known = {name for words in (("run", "exec"), ("receipt", "verify")) for name in options_of(*words)}
+    commands = [("run", "exec"), ("receipt", "verify"), *(("policy", name) for name in policy._NAMES)]
+    known = {name for words in commands for name in options_of(*words)}
     named = set(documents.OPTION.findall(documents.user_documents() + unescaped(SOURCE)))
     assert named - known == OF_THE_LAUNCHER
 

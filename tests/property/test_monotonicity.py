@@ -21,7 +21,7 @@ from typing import Any, Dict, FrozenSet, List, NamedTuple, Optional, Tuple, Unio
 import pytest
 from support import bpf_sim
 from support.contract import backend, capable
-from support.drawn import Drawn, draw, narrower
+from support.drawn import GIVEN, Drawn, draw, narrower
 from support.host import ALL_OF_SECCOMP, facts_for_abi
 from support.runs import IDENTITY, resolution, resolved
 
@@ -59,6 +59,7 @@ from aasm.model.requirements import (
 from aasm.planner import negotiate
 from aasm.run import Resolution
 
+EVERY_CAPABILITY = probe.CapabilityFacts(0, (1 << 41) - 1, (1 << 41) - 1, (1 << 41) - 1, 0)
 ROOT = Path(__file__).resolve().parents[2]
 STRENGTH = (OutcomeKind.UNMET, OutcomeKind.DEGRADED, OutcomeKind.OBSERVED, OutcomeKind.ENFORCED)
 Verdict = Union[EnforcementPlan, Refusal]
@@ -95,10 +96,12 @@ def two_kernels(rng: random.Random) -> Tuple[probe.HostFacts, probe.HostFacts]:
 
 
 def on(host: probe.HostFacts, drawn: Drawn, isolation: str = "process") -> Resolution:
-    """Return the resolution of a drawn policy on a kernel."""
+    """Return the resolution of a drawn policy on a kernel, as root and with variables to pass on."""
+    environ = {name.encode(): b"1" for name in GIVEN["variables"]}
     return resolution(
-        policy=drawn.text(), ceilings=drawn.ceilings, isolation=isolation, landlock=host.landlock, seccomp=host.seccomp
-    )
+        policy=drawn.text(), ceilings=drawn.ceilings, isolation=isolation, landlock=host.landlock,
+        seccomp=host.seccomp, environ=environ, euid=0, capabilities=EVERY_CAPABILITY,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("isolation", ["process", "auto"])
@@ -152,7 +155,13 @@ def passing(program: bytes) -> FrozenSet[object]:
 def permitted(found: Resolution) -> FrozenSet[object]:
     """Return everything that the program of a run may do, among what these tests ask about."""
     order = prepare.build(found.run, LaunchFacts(found.host, 0, b"a-test"), ROOT_GRANT)
-    return frozenset().union(_files(order), _families(order), passing(order.filter_b), _numbers(order))
+    parts = (_files(order), _families(order), passing(order.filter_b), _numbers(order), _given(order))
+    return frozenset().union(*parts)
+
+
+def _given(order: Order) -> FrozenSet[object]:
+    kept = [("capability", bit) for bit in range(41) if order.capabilities >> bit & 1]
+    return frozenset(kept + [("variable", text.partition(b"=")[0].decode()) for text in order.environment])
 
 
 def _files(order: Order) -> FrozenSet[object]:

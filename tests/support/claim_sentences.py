@@ -21,6 +21,8 @@ RULE = "a rule about claims, or the meaning of a word: it says what would be nee
 STATED = "to deny is what a policy does: it is stated there, and the plan says what becomes of it"
 AFTER_REFUSAL = "a launch or a policy is refused: nothing starts (tests/kernel/test_exit_codes.py)"
 MECHANISM = "what a mechanism does, in the plan and in its limits (tests/kernel/test_processes_and_calls.py)"
+ANSWER = "an answer about a policy, compared with what the kernel does (tests/property/test_explain_equals_kernel.py)"
+FLOOR = "what every boundary answers whatever a policy says (tests/kernel/test_floor.py)"
 BOUNDARY = "shown by tests/kernel/test_files.py and tests/adversarial/test_escapes.py"
 CEILINGS = "shown by tests/kernel/test_ceilings.py, for each process"
 CANARIES = "what a canary found; recorded only when it held (tests/kernel/test_launcher_steps.py)"
@@ -46,8 +48,12 @@ SENTENCES: Dict[str, Dict[str, Tuple[str, ...]]] = {
     },
     DENIES: {
         "aasm/backends/native/capability.py": (
-            "not refused by the kernel",
             "single destinations are not held",
+            "ports to listen on are not held",
+            "single unix sockets are not held",
+            "single paths are not held",
+            "credentials are not refused as a whole",
+            "channels are not refused as a whole",
             "memory, processes and processor time are not held",
         ),
         "aasm/backends/native/prepare.py": (" it is not refused",),
@@ -67,7 +73,7 @@ SENTENCES: Dict[str, Dict[str, Tuple[str, ...]]] = {
         "aasm/_sys/probe.py": ("the capability sets are unmeasured",),
         "aasm/explain.py": (" was not refused; nothing was executed",),
         "aasm/receipt/facts.py": ("it was impossible before the boundary as well",),
-        "aasm/policy/locate.py": ("restricts nothing; state a restriction to have it enforced",),
+        "aasm/policy/load.py": ("restricts nothing; state a restriction to have it enforced",),
         "README.md": (
             "no receipt of this release claims prevention",
             "reported as observation, not as prevention",
@@ -160,6 +166,7 @@ SENTENCES: Dict[str, Dict[str, Tuple[str, ...]]] = {
     },
     STATED: {
         "aasm/explain.py": ("the policy denies file_read as a whole",),
+        "aasm/policy/descriptions.py": ("`deny` turns down what would cost more",),
         "aasm/policy/lowering.py": ("capabilities denies neither terminal_exec nor agent_spawn",),
         "aasm/selecting.py": ("or deny a capability that stands for a whole domain",),
         "README.md": (
@@ -195,12 +202,23 @@ SENTENCES: Dict[str, Dict[str, Tuple[str, ...]]] = {
             "this backend refuses and records no single actions",
             "a seccomp filter that refuses fork, vfork and every clone",
             "a seccomp filter that refuses every socket but connected pairs",
-            "the floor refuses the worst",
+            "a seccomp filter that refuses every unix socket but connected pairs",
+            "only all of them can be refused ([])",
+            "held as a whole: no unix socket that leads anywhere",
             "only the network as a whole can be refused",
             "only new processes as a whole can be refused",
             "held as a whole: no new process",
             "held as a whole: no socket of any family, connected pairs apart",
         ),
+    },
+    ANSWER: {
+        "aasm/answering.py": (" is denied as a whole", ", since the policy refuses what it is for"),
+        "aasm/backends/native/judge.py": ("some of its arguments are refused (",),
+        "aasm/cli/policy_explain.py": ("0 allowed, 1 refused",),
+        "aasm/errors.py": ("what was asked is refused, or two policies differ",),
+    },
+    FLOOR: {
+        "aasm/policy/kinds.py": (" is refused in every boundary, so allowing it would mean nothing",),
     },
     BOUNDARY: {
         "aasm/cli/__init__.py": ("a boundary that the Linux kernel enforces",),
@@ -255,6 +273,10 @@ SENTENCES: Dict[str, Dict[str, Tuple[str, ...]]] = {
         "docs/receipt-format.md": ("the launcher reported a sealed boundary",),
     },
     SURROUNDINGS: {
+        "aasm/backends/native/capability.py": (
+            "held where it is inherited: in variables, descriptors above 2",
+            "a fixed list of harmless variables",
+        ),
         "aasm/cli/options.py": ("nothing but a few harmless names",),
         "README.md": ("gets a few harmless names",),
         "docs/man/aasm-run.1": ("nothing but a few harmless names",),

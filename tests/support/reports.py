@@ -33,6 +33,16 @@ UNLISTED = DescriptorInventory((), "/proc/self/fd: Permission denied")
 HOSTS = "network:\n  allowlist: [example.org]\n"
 UNMAPPED = "capabilities:\n  deny: [terminal_exec, network_inbound]\n"
 ONLY_TOOLS = "tools:\n  a:\n    allow: true\n"
+EXECUTE = "filesystem:\n  read:\n    allow: [/usr]\n  execute:\n    allow: [/usr/bin, /lib]\n"
+PARTS = (
+    "ipc:\n  unix:\n    allow: []\ncredentials:\n  environment:\n    allow: [MY_TOKEN, LANG, ABSENT]\n"
+    "  capabilities:\n    allow: [CAP_CHOWN]\n"
+)
+CEILINGS = "resources:\n  max_open_files: 64\n  max_wall_clock_seconds: 9\n  max_cpu_seconds: 5\n"
+GOVERNING = (
+    "filesystem:\n  read:\n    allow: [/usr]\nbudget:\n  daily_limit_usd: 20\negress:\n  posture: not_required\n"
+    "data:\n  credential_action: block\ntools:\n  sh:\n    allow: false\n    limit_per_hour: 3\n"
+)
 DENY_ALL = "filesystem:\n  read:\n    allow: []\nnetwork:\n  allowlist: []\nsyscalls:\n  allow: [read]\n"
 
 
@@ -66,6 +76,13 @@ LAUNCHED: Dict[str, Callable[[], Resolution]] = {
     "ceilings, held and not": _made(ceilings=ResourceLimits(max_open_files=64, max_cpu_seconds=5)),
     "degraded": _made(wanted(Domain.FILESYSTEM_READ), wanted(Domain.IPC, Posture.DEGRADE_IF_UNAVAILABLE)),
     "optional": _made(wanted(Domain.FILESYSTEM_READ), wanted(Domain.CREDENTIAL, Posture.OPTIONAL, Intent.OBSERVE)),
+    "executing by itself": _made(policy=EXECUTE),
+    "executing alone": _made(policy="filesystem:\n  execute:\n    allow: [/usr]\n"),
+    "parts of domains": _made(policy=PARTS, environ=SECRETS),
+    "parts of domains, of root": _made(policy=PARTS, environ=SECRETS, euid=0),
+    "ceilings of the policy": _made(policy=CEILINGS, ceilings=ResourceLimits(max_open_files=128)),
+    "a policy for a governing runtime": _made(policy=GOVERNING),
+    "a broker, no boundary": _made(policy="egress:\n  posture: broker_required\n" + EXECUTE, isolation="none"),
     "many selectors": _made(Requirement(Domain.FILESYSTEM_READ, permit_only(tuple(f"/p/{n}" for n in range(9))))),
 }
 # Runs that would be refused, one for each gate at least.
@@ -78,6 +95,12 @@ REFUSED: Dict[str, Callable[[], Resolution]] = {
     "refused: no candidate": _made(abi=3, isolation="auto"),
     "refused: pinned": _made(backend="sandlock", isolation="auto"),
     "refused: hosts": _made(policy=HOSTS),
+    "refused: hosts with ports": _made(policy="network:\n  allowlist: ['example.org:443']\n  ports: [443]\n"),
+    "refused: ports to listen on": _made(policy="network:\n  bind: [8080]\n"),
+    "refused: unix sockets": _made(policy="ipc:\n  unix:\n    allow: [/run/x]\n"),
+    "refused: nothing to execute": _made(policy="filesystem:\n  execute:\n    allow: []\n"),
+    "refused: a broker": _made(policy="egress:\n  posture: broker_required\n" + EXECUTE),
+    "refused: a variable that is not listed": _made(policy=PARTS, env={b"GIVEN": b"1"}),
     "refused: hosts, of auto": _made(policy=HOSTS, isolation="auto"),
     "refused: ceilings": _made(ceilings=ResourceLimits(max_memory_bytes=1, max_pids=2, max_open_files=3)),
     "refused: paths": _made(refusal=Refusal(RefusalKind.PATHS, "/x: is a link\nsecond line")),

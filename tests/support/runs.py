@@ -12,7 +12,7 @@ from support.host import facts_for_abi
 
 from aasm import evidence, stating
 from aasm.backends.base import LaunchFacts
-from aasm.backends.native import prepare
+from aasm.backends.native import floor, prepare
 from aasm.errors import PolicyError
 from aasm.model import environment
 from aasm.model.descriptors import Descriptor, DescriptorDisposition, DescriptorInventory
@@ -24,10 +24,10 @@ from aasm.model.report import Coverage, IsolationReport, ReportStage, RequestedC
 from aasm.model.request import Request
 from aasm.model.requirements import ExecutionSpec, Identity, Requirement, ResourceLimits
 from aasm.model.resolved import Place, ResolvedPolicy, ResolvedRun, SpawnSpec
-from aasm.policy import document, locate, places, reader
-from aasm.policy.document import Policy
+from aasm.policy import document, load, places, reader
 from aasm.policy.grants import Wanted
 from aasm.policy.lowering import GAPS, Lowered, describe, lower
+from aasm.policy.values import Policy
 from aasm.run import Resolution
 from aasm.selecting import choose
 from aasm.stating import Stated
@@ -72,10 +72,10 @@ def resolution(
         settings=settings,
     )
     confined = isolation != "none"
-    stated = _stated(policy, requirements, ceilings)
+    stated = _stated(policy, requirements, asked_for)
     facts = facts_for_abi(abi, **host)
     chosen = choose(asked_for, stated, facts)
-    made = _environment(confined, environ or {}, env or {})
+    made = _environment(confined, environ or {}, env or {}, stated.variables)
     found = stated.refusal or chosen.refusal or refusal
     asked = stated.lowered.requirements if confined else ()
     spec = ExecutionSpec(asked_for.program[0], asked_for.program[1:], "/w", identity, asked, made.posture)
@@ -93,13 +93,13 @@ def resolution(
         argv=tuple(os.fsencode(word) for word in program),
         candidates=(b"/usr/bin/" + os.fsencode(program[0]),),
         environment=made,
-        ceilings=ceilings,
+        ceilings=stated.ceilings,
         canary_path="/state/canary",
         descriptors=descriptors,
         target=asked_for.target,
         settings=settings,
     )
-    return Resolution(run, chosen.backend, facts)
+    return Resolution(run, chosen.backend, facts, stated.effective)
 
 
 def resolved(requirements: Optional[Sequence[Requirement]] = None, **options: Any) -> ResolvedRun:
@@ -114,7 +114,7 @@ def request(**changes: Any) -> Request:
         target="exec",
         isolation="process",
         backend=None,
-        policy=FILE,
+        policies=(FILE,),
         read=(),
         write=(),
         system=False,
@@ -135,27 +135,25 @@ def request(**changes: Any) -> Request:
 # --- what is stated ---------------------------------------------------------------------------------
 
 
-def _stated(text: str, requirements: Optional[Sequence[Requirement]], limits: ResourceLimits) -> Stated:
+def _stated(text: str, requirements: Optional[Sequence[Requirement]], asked_for: Request) -> Stated:
     if requirements is not None:
         facts = ResolvedPolicy("enforced", FILE, "stated by a test", DIGEST, ())
-        return Stated(facts, lowered_to(requirements), (), FILE)
+        return Stated(facts, lowered_to(requirements), (), (FILE,), ceilings=asked_for.ceilings)
     try:
         read = reader.read_document(text.encode(), FILE)
-        policy = document.validate(read)
+        policy = document.validate(read, floor.REFUSED_CALLS)
+        found = load.judge(load.placed(policy, PLACES), (read,))
+        if found.error is not None or found.policy is None:
+            return stating._not_derived(FILE, found.detail, found.state.value)
+        stated = stating._lowered(asked_for, found.policy, found)
     except PolicyError as problem:
         return stating._not_derived(FILE, str(problem))
-    found = locate.judge(policy, read)
-    if found.error is not None:
-        return stating._not_derived(FILE, found.detail, found.state.value)
-    wanted, paths = stating._expanded(policy, PLACES)
-    facts = ResolvedPolicy(found.state.value, FILE, found.detail, DIGEST, policy.statements_unmapped)
-    lowered = lower(policy, paths, limits)
-    return Stated(facts, lowered, stating._usable(wanted, lowered), FILE)
+    return stated._replace(policy=stated.policy._replace(digest=DIGEST), policy_files=(FILE,))
 
 
 def lowered_to(requirements: Sequence[Requirement]) -> Lowered:
     """Return these requirements with what is said of each domain; the others are as an empty policy leaves them."""
-    silent = lower(Policy(FILE), {}).coverage
+    silent = lower(Policy(FILE)).coverage
     stated = {domain: [item for item in requirements if item.domain is domain] for domain in DOMAINS}
     lines = [_line(stated[line.domain]) if stated[line.domain] else line for line in silent]
     return Lowered(tuple(requirements), tuple(lines), frozenset())
@@ -170,16 +168,20 @@ def _line(stated: Sequence[Requirement]) -> Coverage:
 
 
 def _environment(
-    confined: bool, environ: Mapping[bytes, bytes], env: Mapping[bytes, Optional[bytes]]
+    confined: bool,
+    environ: Mapping[bytes, bytes],
+    env: Mapping[bytes, Optional[bytes]],
+    variables: Sequence[str],
 ) -> environment.Environment:
     if not confined:
         return environment.untouched(environ, env)
-    return environment.replaced(environ, env, (("private", {b"HOME": b"/tmp/aasm-dry-run/home"}),))
+    own = (("private", {b"HOME": b"/tmp/aasm-dry-run/home"}),)
+    return environment.replaced(environ, env, own, tuple(map(os.fsencode, variables)))
 
 
 def _grants(wanted: Sequence[Wanted]) -> Tuple[Grant, ...]:
     made = [
-        Grant(item.path, 1, 100 + number, stat.S_IFDIR | 0o755, item.read, item.write, item.origin)
+        Grant(item.path, 1, 100 + number, stat.S_IFDIR | 0o755, item.read, item.write, item.origin, item.execute)
         for number, item in enumerate(wanted)
     ]
     return (*made, Grant("/dev/null", 2, 1, stat.S_IFCHR | 0o666, True, True, "every program"))

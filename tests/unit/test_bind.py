@@ -74,7 +74,7 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lab:
 
 def system(isolation: str = "process", **changes: Any) -> Request:
     """Return the request of a run that needs no policy file."""
-    return request(isolation=isolation, policy=None, system=True, **changes)
+    return request(isolation=isolation, policies=(), system=True, **changes)
 
 
 @BOTH
@@ -163,10 +163,10 @@ def test_a_gateway_that_is_not_named_is_none(lab: Lab, value: Optional[bytes]) -
 def test_it_hides_no_other_refusal(lab: Lab) -> None:
     around = lab.around(GATEWAY)
     cases: Dict[RefusalKind, Tuple[Request, int]] = {
-        RefusalKind.POLICY: (request(policy=str(lab.top / "absent.yaml")), 7),
+        RefusalKind.POLICY: (request(policies=(str(lab.top / "absent.yaml"),)), 7),
         RefusalKind.SELECTION: (system(), 4),
         RefusalKind.NEGOTIATION: (system(ceilings=CEILINGS), 7),
-        RefusalKind.PATHS: (request(policy=None, read=(str(lab.top / "absent"),)), 7),
+        RefusalKind.PATHS: (request(policies=(), read=(str(lab.top / "absent"),)), 7),
         RefusalKind.REGISTRATION: (system(), 7),
     }
     for kind, (asked, abi) in cases.items():
@@ -186,7 +186,7 @@ def test_without_a_boundary_ceilings_are_stated_kept_in_the_run_and_asked_of_nob
         assert (f"{name}={value}" in line.detail) is (value is not None)
     silent = lab.bound(system("none"))
     assert silent.ceilings == ResourceLimits()
-    assert silent.coverage[DOMAINS.index(Domain.RESOURCE)].requested is RequestedControl.POLICY_CANNOT_EXPRESS
+    assert silent.coverage[DOMAINS.index(Domain.RESOURCE)].requested is RequestedControl.NOT_STATED
 
 
 def test_with_and_without_a_boundary_the_same_is_said_to_be_asked(lab: Lab) -> None:

@@ -65,7 +65,7 @@ def run_id(state: Path) -> str:
 def launch(**changes: Any) -> pipeline.Result:
     """Launch a program without a boundary; what runs it is replaced by the tests."""
     begun = Begun(-1, 0o022, 0, set(), None)
-    asked = request(isolation="none", policy=None, system=True, **changes)
+    asked = request(isolation="none", policies=(), system=True, **changes)
     return pipeline.launch(asked, begun, Listener(), lambda event: None)
 
 

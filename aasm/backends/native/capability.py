@@ -25,7 +25,19 @@ from ...model.domains import (
     report,
     unsupported,
 )
-from ...model.requirements import Requirement, RequirementIntent, stated_ceilings
+from ...model.requirements import (
+    CAPABILITY,
+    ENVIRONMENT,
+    EXECUTING,
+    LISTENING,
+    UNIX_SOCKETS,
+    Requirement,
+    RequirementIntent,
+    part,
+    permitted,
+    permitted_of,
+    stated_ceilings,
+)
 
 ID = "aasm-native"
 PROVENANCE = Provenance(ID, __version__, "in tree: aasm/backends/native", "Apache-2.0", modified=False)
@@ -33,7 +45,11 @@ PROVENANCE = Provenance(ID, __version__, "in tree: aasm/backends/native", "Apach
 FLOOR_ABI = 6  # below it a program could signal, and so stop, the supervisor itself
 NOT_MEDIATED = "names, sizes and times of files outside the grants stay visible (stat, readlink, access)"
 METADATA = "mode, owner, times and extended attributes of files that the user owns can be changed outside the grants"
-EXECUTION = "what can be read can be executed; execution is not a right of its own"
+EXECUTION = "what can be read can be executed, unless executing is stated by itself"
+ADVISORY = (
+    "an interpreter or the dynamic loader that may be executed runs any code that it can read, and memory files can be "
+    "executed"
+)
 EARLIER = "descriptors 0, 1 and 2 keep the rights with which they were opened"
 
 LIMITATIONS: Mapping[Domain, tuple[str, ...]] = {
@@ -43,10 +59,19 @@ LIMITATIONS: Mapping[Domain, tuple[str, ...]] = {
         "creating, renaming, writing and removing are one right",
         EARLIER,
     ),
-    Domain.SYSCALL: ("a policy may name fifteen calls; the loader's own baseline is added to them",),
+    Domain.SYSCALL: ("the loader's own baseline is added to the calls that are named",),
     Domain.PROCESS_CREATION: ("held as a whole: no new process; threads and exec stay possible",),
     Domain.NETWORK_EGRESS: (
         "held as a whole: no socket of any family, connected pairs apart; single destinations are not held",
+    ),
+    Domain.IPC: (
+        "held as a whole: no unix socket that leads anywhere; single paths are not held",
+        "named pipes and files beneath the grants, and descriptors 0, 1 and 2, stay channels",
+    ),
+    Domain.CREDENTIAL: (
+        "held where it is inherited: in variables, descriptors above 2, keyrings and the kernel's capabilities",
+        "a fixed list of harmless variables and those of the private directory arrive whatever is named",
+        "credentials in files are files",
     ),
     Domain.RESOURCE: (
         "open files and file size are held, for each process by itself and not for the tree; a file behind a standard "
@@ -65,6 +90,8 @@ MECHANISMS: Mapping[Domain, str] = {
     Domain.NETWORK_EGRESS: (
         "a seccomp filter that refuses every socket but connected pairs, and Landlock for TCP beside it"
     ),
+    Domain.IPC: "a seccomp filter that refuses every unix socket but connected pairs, and a Landlock scope beside it",
+    Domain.CREDENTIAL: "an environment of what is named and a fixed list, and capability sets of what is named",
     Domain.RESOURCE: "resource limits, soft and hard",
 }
 
@@ -98,8 +125,6 @@ NOTHING_WATCHES = "this backend refuses and records no single actions, so it obs
 # Domains without a mechanism in this backend, each with its reason.
 MISSING: Mapping[Domain, str] = {
     Domain.NAME_RESOLUTION: "name resolution is not decided apart from the network as a whole",
-    Domain.IPC: "sockets, shared memory and inherited channels are not decided one by one; the floor refuses the worst",
-    Domain.CREDENTIAL: "inherited authority is removed from the environment, not refused by the kernel",
     Domain.WORKSPACE_TRANSACTION: "no transaction mechanism",
 }
 
@@ -135,7 +160,7 @@ def _report(domain: Domain, host: HostFacts) -> CapabilityReport:
 
 def _gap(domain: Domain, host: HostFacts) -> str:
     needed = {
-        Domain.FILESYSTEM_READ: landlock.READ_RIGHTS,
+        Domain.FILESYSTEM_READ: landlock.READ_RIGHTS | landlock.EXECUTE,
         Domain.FILESYSTEM_WRITE: landlock.WRITE_RIGHTS | landlock.NEVER_GRANTED,
     }.get(domain, 0)
     missing = needed & ~host.landlock.fs
@@ -167,23 +192,65 @@ def narrow(found: BackendCapabilities, requirements: tuple[Requirement, ...]) ->
     """
     if found.unavailable:
         return found
-    reports = ((item, _narrowed(item)) for item in requirements)
+    reports = ((item, _narrowed(item, requirements)) for item in requirements)
     return found._replace(narrowed=tuple((item, made) for item, made in reports if made))
 
 
-def _narrowed(requirement: Requirement) -> CapabilityReport | None:
+def _narrowed(requirement: Requirement, beside: tuple[Requirement, ...]) -> CapabilityReport | None:
     if requirement.domain is Domain.RESOURCE:
         return _resource(requirement)
     if requirement.intent is RequirementIntent.OBSERVE:
         return unsupported(requirement.domain, NOTHING_WATCHES)
-    gap = lowering_gap(requirement)
-    return unsupported(requirement.domain, gap) if gap else None
+    gap = lowering_gap(requirement, beside)
+    if gap:
+        return unsupported(requirement.domain, gap)
+    own = _OF_PARTS.get(part(requirement.scope))
+    return own(requirement) if own else None
 
 
-def lowering_gap(requirement: Requirement) -> str:
-    """Return why this backend cannot express the requirement, or an empty text."""
+def _privileges(requirement: Requirement) -> CapabilityReport:
+    named = permitted_of(CAPABILITY, requirement.scope)
+    reaching = [name for name in named if name in _REACHING]
+    beyond = f"with {', '.join(reaching)} it gets past owner and mode of files inside the grants and outside"
+    return _enforced(Domain.CREDENTIAL)._replace(
+        limitations=(beyond,) if reaching else (),
+        mechanism="capability sets of what is named",
+    )
+
+
+# With these a program gets past the owner or the mode of files, about which no rule of a boundary decides.
+_REACHING = (
+    "CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_DAC_READ_SEARCH", "CAP_FOWNER", "CAP_FSETID", "CAP_SETUID", "CAP_SETGID",
+)  # fmt: skip
+
+
+def _execution(requirement: Requirement) -> CapabilityReport:
+    return _enforced(Domain.FILESYSTEM_READ)._replace(
+        limitations=(ADVISORY,),
+        mechanism="a Landlock ruleset that decides about executing files",
+        witness="",
+    )
+
+
+_OF_PARTS: Mapping[str, Callable[[Requirement], CapabilityReport]] = {EXECUTING: _execution, CAPABILITY: _privileges}
+
+
+def lowering_gap(requirement: Requirement, beside: tuple[Requirement, ...] = ()) -> str:
+    """Return why this backend cannot express the requirement, or an empty text; `beside` are all of the run."""
+    if part(requirement.scope) == LISTENING:
+        return _listening(requirement, beside)
     check = _LOWERABLE.get(requirement.domain)
     return check(requirement) if check else ""
+
+
+def _listening(requirement: Requirement, beside: tuple[Requirement, ...]) -> str:
+    whole = any(item.domain is Domain.NETWORK_EGRESS and item.scope.whole for item in beside)
+    if whole and not permitted(requirement.scope):
+        return ""  # without a socket nothing can listen
+    return (
+        "ports to listen on are not held by this backend yet: a socket that listens without having been bound gets a "
+        "port of the kernel's choice"
+    )
 
 
 def _destinations(requirement: Requirement) -> str:
@@ -202,10 +269,33 @@ def _calls(requirement: Requirement) -> str:
     return "an empty list of permitted calls would end every program while it is loaded; name the calls it needs"
 
 
+def _execution_gap(requirement: Requirement) -> str:
+    if part(requirement.scope) == EXECUTING and not permitted(requirement.scope):
+        return "nothing at all may be executed, so no program could start; name what may be"
+    return ""
+
+
+def _channels(requirement: Requirement) -> str:
+    if requirement.scope.whole:
+        return "channels are not refused as a whole: of unix sockets all can be, shared memory and pipes cannot"
+    if part(requirement.scope) == UNIX_SOCKETS and not permitted(requirement.scope):
+        return ""
+    return "single unix sockets are not held by this backend yet: only all of them can be refused ([])"
+
+
+def _authority(requirement: Requirement) -> str:
+    if part(requirement.scope) in (ENVIRONMENT, CAPABILITY):
+        return ""
+    return "credentials are not refused as a whole: which variables and capabilities pass can be stated"
+
+
 _LOWERABLE: Mapping[Domain, Callable[[Requirement], str]] = {
+    Domain.FILESYSTEM_READ: _execution_gap,
     Domain.NETWORK_EGRESS: _destinations,
     Domain.PROCESS_CREATION: _processes,
     Domain.SYSCALL: _calls,
+    Domain.IPC: _channels,
+    Domain.CREDENTIAL: _authority,
 }
 
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The aasm authors
 # SPDX-License-Identifier: Apache-2.0
-"""From requirements to the two filter programs. Pure: compiled and tested for every architecture on any machine."""
+"""From requirements to the two filters. Pure: compiled and tested for every architecture on any machine."""
 
 from __future__ import annotations
 
@@ -42,14 +42,17 @@ class FilterPlan(NamedTuple):
 
 
 def filter_b(arch: Arch, plan: FilterPlan) -> bytes:
-    """Return the program of the last filter: the floor, the stated denials, and the allow-list where one is stated."""
+    """Return the program of the last filter."""
+    return bpf.assemble(last(arch, plan))
+
+
+def last(arch: Arch, plan: FilterPlan) -> bpf.Filter:
+    """Return the last filter: the floor, the stated denials, and the allow-list where one is stated."""
     rules = {**_unassigned(arch), **_numbered(arch, _rules(plan))}
     known = bpf.ALLOW
     if plan.allowed_calls is not None:
         rules, known = _only(arch, rules, plan.allowed_calls), floor.EPERM
-    return bpf.assemble(
-        bpf.Filter(arch, rules, known=known, newer=floor.ENOSYS, foreign=bpf.KILL_PROCESS, x32=floor.ENOSYS)
-    )
+    return bpf.Filter(arch, rules, known=known, newer=floor.ENOSYS, foreign=bpf.KILL_PROCESS, x32=floor.ENOSYS)
 
 
 def filter_a(arch: Arch, notified: Iterable[str]) -> bytes:

@@ -52,6 +52,9 @@ REFUSED: Mapping[str, tuple[str, ...]] = {
 # cannot read, and every library has an older call to fall back to.
 ABSENT = ("clone3", "openat2", "setxattrat", "removexattrat", "file_setattr")
 
+# Whatever a policy allows, none of these gets through.
+REFUSED_CALLS = frozenset((*(name for names in REFUSED.values() for name in names), *ABSENT))
+
 # linux/sched.h
 CLONE_THREAD = 0x00010000
 CLONE_NAMESPACES = 0x7E020000  # NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET

@@ -9,19 +9,22 @@ import os
 import resource
 from typing import Iterator
 
-from ..._sys import landlock, order as orders
+from ..._sys import bpf, landlock, order as orders
 from ..._sys.bpf import length
 from ..._sys.probe import HostFacts, LimitFacts
 from ..._sys.syscalls import arch
 from ...errors import HostError, InternalError, system_text
+from ...model import privileges
 from ...model.domains import BackendCapabilities, CapabilityDomain as Domain
 from ...model.evidence import ClaimTerm, EvidenceKind, EvidenceRecord
 from ...model.grants import Grant, covers
 from ...model.plan import OutcomeKind
-from ...model.requirements import Requirement, permitted, stated_ceilings
+from ...model.question import Decision, Question
+from ...model.requirements import CAPABILITY, Requirement, part, permitted, permitted_of, stated_ceilings
 from ...model.resolved import ResolvedRun, SpawnSpec
 from ..base import LaunchFacts
 from . import capability, filters, floor, rules
+from .judge import Compiled, decide
 
 # --- pure: a run and facts in, an order out ----------------------------------------------------
 
@@ -40,7 +43,7 @@ def domains(requirements: tuple[Requirement, ...]) -> tuple[Domain, ...]:
 
 def filter_plan(requirements: tuple[Requirement, ...]) -> filters.FilterPlan:
     """Return what the filter has to hold for these requirements."""
-    stated = domains(requirements)
+    stated = {item.domain for item in requirements if not part(item.scope)}
     calls = [permitted(item.scope) for item in requirements if item.domain is Domain.SYSCALL]
     return filters.FilterPlan(
         no_network=Domain.NETWORK_EGRESS in stated,
@@ -72,7 +75,7 @@ def canaries(run: ResolvedRun) -> tuple[tuple[str, str], ...]:
 
     The plan says what has to be tried, not the order: an order that lacks a control must not lack its canary as well.
     """
-    planned = domains(held(run))
+    planned = {item.domain for item in held(run) if not part(item.scope)}
     return (
         ("file_read", _untried(run, Domain.FILESYSTEM_READ in planned, "reading", write=False)),
         ("file_write", _untried(run, Domain.FILESYSTEM_WRITE in planned, "writing", write=True)),
@@ -93,16 +96,26 @@ def _untried(run: ResolvedRun, decided: bool, verb: str, write: bool) -> str:
     return ""
 
 
+def compiled(run: ResolvedRun, host: HostFacts, root: Grant) -> Compiled:
+    """Return the controls of one launch: what an order is made of, and what a question about the run is answered by."""
+    requirements = held(run)
+    known = landlock.Rights(host.landlock.fs, host.landlock.net, host.landlock.scope, host.landlock.flags)
+    deciding = rules.handled(requirements, known)
+    made = filters.last(arch(host.arch), filter_plan(requirements))
+    return Compiled(deciding, rules.rules(run.grants, deciding, root), made)
+
+
 def build(run: ResolvedRun, launch: LaunchFacts, root: Grant) -> orders.Order:
     """Return the order of one launch."""
     machine, requirements = arch(launch.host.arch), held(run)
-    deciding = _deciding(run, launch.host)
+    controls = compiled(run, launch.host, root)
     tried = {name for name, reason in canaries(run) if not reason}
     order = orders.Order()
-    order.handled = (*deciding, 0)
-    order.rules = [_rule(item) for item in rules.rules(run.grants, deciding, root)]
+    order.handled = (*controls.deciding, 0)
+    order.rules = [_rule(item) for item in controls.rules]
     order.limits = limits(requirements, launch.host.limits)
-    order.filter_b = filters.filter_b(machine, filter_plan(requirements))
+    order.capabilities = privileges.mask(_privileges(requirements)) & _inheritable(launch.host)
+    order.filter_b = bpf.assemble(controls.filter)
     path = os.fsencode(run.canary_path)
     order.canary_read = path if "file_read" in tried else b""
     order.canary_write = path if "file_write" in tried else b""
@@ -114,9 +127,16 @@ def build(run: ResolvedRun, launch: LaunchFacts, root: Grant) -> orders.Order:
     return order
 
 
-def _deciding(run: ResolvedRun, host: HostFacts) -> rules.Handled:
-    known = landlock.Rights(host.landlock.fs, host.landlock.net, host.landlock.scope, host.landlock.flags)
-    return rules.handled(domains(held(run)), known)
+def _inheritable(host: HostFacts) -> int:
+    """Return the capabilities that a program can get from this process: root's survive exec, those of others do not."""
+    return host.capabilities.permitted if host.capabilities is not None and host.euid == 0 else 0
+
+
+def _privileges(requirements: tuple[Requirement, ...]) -> list[str]:
+    """Return the kernel's capabilities that the program keeps: those that every requirement about them permits."""
+    about = [item.scope for item in requirements if part(item.scope) == CAPABILITY]
+    lists = [permitted_of(CAPABILITY, scope) for scope in about]
+    return [name for name in lists[0] if all(name in each for each in lists)] if lists else []
 
 
 def _rule(item: rules.Rule) -> orders.Rule:
@@ -135,6 +155,8 @@ def _mechanism(domain: Domain, order: orders.Order) -> str:
     by_rules = {Domain.FILESYSTEM_READ, Domain.FILESYSTEM_WRITE}
     if domain in by_rules:
         return f"a ruleset of {len(order.rules)} rules"
+    if domain is Domain.CREDENTIAL:
+        return f"an environment of {len(order.environment)} variables, capabilities {order.capabilities:#x}"
     if domain is Domain.RESOURCE:
         return ", ".join(f"resource limit {number} of {soft}" for number, soft, _ in order.limits)
     return f"a filter of {length(order.filter_b)} instructions"
@@ -150,7 +172,10 @@ DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom",
 
 
 def pinned(path: str, read: bool, write: bool, origin: str) -> Grant:
-    """Return the grant of an existing object, pinned to its device and inode. Raises OSError."""
+    """Return the grant of an existing object, pinned to its device and inode; to execute it is never among it.
+
+    Raises OSError.
+    """
     found = os.stat(path)
     return Grant(path, found.st_dev, found.st_ino, found.st_mode, read, write, origin)
 
@@ -200,6 +225,10 @@ class NativeBackend:
     def own_grants(self) -> tuple[Grant, ...]:
         """See backends/base.py."""
         return device_grants()
+
+    def decide(self, run: ResolvedRun, host: HostFacts, question: Question) -> Decision:
+        """See backends/base.py."""
+        return decide(compiled(run, host, pinned("/", read=False, write=False, origin="root")), question)
 
     def prepare(self, run: ResolvedRun, launch: LaunchFacts) -> SpawnSpec:
         """See backends/base.py. OrderError is turned into a refusal by the caller."""

@@ -9,6 +9,7 @@ from typing import Iterable, NamedTuple
 from ..._sys import landlock
 from ...model.domains import CapabilityDomain as Domain
 from ...model.grants import Grant
+from ...model.requirements import EXECUTING, Requirement, part
 
 
 class Handled(NamedTuple):
@@ -19,19 +20,22 @@ class Handled(NamedTuple):
     scope: int
 
 
-def handled(domains: Iterable[Domain], known: landlock.Rights) -> Handled:
-    """Return what a ruleset for these required domains handles on a kernel that knows these rights.
+def handled(requirements: Iterable[Requirement], known: landlock.Rights) -> Handled:
+    """Return what a ruleset for these requirements handles on a kernel that knows these rights.
 
-    Scopes belong to the floor and are always handled.
+    Scopes belong to the floor and are always handled. Where reading is decided, executing is as well.
     """
-    wanted, fs, net = frozenset(domains), 0, 0
-    if Domain.FILESYSTEM_READ in wanted:
-        fs |= landlock.READ_RIGHTS
-    if Domain.FILESYSTEM_WRITE in wanted:
+    stated = {(item.domain, part(item.scope)) for item in requirements}
+    fs = net = 0
+    if (Domain.FILESYSTEM_READ, "") in stated:
+        fs |= landlock.READ_RIGHTS | landlock.EXECUTE
+    if (Domain.FILESYSTEM_READ, EXECUTING) in stated:
+        fs |= landlock.EXECUTE
+    if (Domain.FILESYSTEM_WRITE, "") in stated:
         fs |= landlock.WRITE_RIGHTS | landlock.NEVER_GRANTED | landlock.DEVICE
     if fs:
         fs |= landlock.LANDLOCK_ACCESS_FS_REFER | landlock.UNIX_CONNECT
-    if Domain.NETWORK_EGRESS in wanted:
+    if (Domain.NETWORK_EGRESS, "") in stated:
         net = landlock.LANDLOCK_ACCESS_NET_BIND_TCP | landlock.LANDLOCK_ACCESS_NET_CONNECT_TCP
     return Handled(fs & known.fs, net & known.net, known.scope)
 
@@ -56,8 +60,8 @@ def rules(grants: Iterable[Grant], deciding: Handled, root: Grant) -> tuple[Rule
 
 
 def access(grant: Grant) -> int:
-    """Return the rights that a grant gives on its object: reading includes executing, as policies state it."""
-    rights = landlock.READ_RIGHTS if grant.read else 0
+    """Return the rights that a grant gives on its object."""
+    rights = (landlock.READ_RIGHTS if grant.read else 0) | (landlock.EXECUTE if grant.execute else 0)
     if grant.write:  # no grant lets a program make a device node, so these are the devices that the operator meant
         rights |= landlock.WRITE_RIGHTS | landlock.DEVICE
     return rights if grant.is_directory else rights & landlock.FILE_RIGHTS

@@ -26,21 +26,27 @@ from aasm.model.domains import (
 )
 from aasm.model.plan import EnforcementPlan
 from aasm.model.requirements import (
+    CAPABILITY,
+    ENVIRONMENT,
+    EXECUTING,
+    LISTENING,
+    UNIX_SOCKETS,
     WHOLE,
     Requirement,
     RequirementIntent as Intent,
     ResourceLimits,
     Scope,
     ceilings,
+    none_of,
     permit_only,
 )
 from aasm.planner import negotiate
 
 HELD = (
     Domain.FILESYSTEM_READ, Domain.FILESYSTEM_WRITE, Domain.NETWORK_EGRESS, Domain.SYSCALL, Domain.PROCESS_CREATION,
-    Domain.RESOURCE,
+    Domain.IPC, Domain.CREDENTIAL, Domain.RESOURCE,
 )  # fmt: skip
-READ_FILE, MAKE_SYM, TRUNCATE, REFER = 1 << 2, 1 << 12, 1 << 14, 1 << 13
+EXECUTE, READ_FILE, MAKE_SYM, TRUNCATE, REFER = 1 << 0, 1 << 2, 1 << 12, 1 << 14, 1 << 13
 
 
 def without(fs: int, abi: int = 7) -> probe.HostFacts:
@@ -150,6 +156,7 @@ def test_what_is_missing_promises_nothing(domain: Domain) -> None:
     "lost, domain, name",
     [
         (READ_FILE, Domain.FILESYSTEM_READ, "read_file"),
+        (EXECUTE, Domain.FILESYSTEM_READ, "execute"),
         (MAKE_SYM, Domain.FILESYSTEM_WRITE, "make_sym"),
         (TRUNCATE, Domain.FILESYSTEM_WRITE, "truncate"),
         (REFER, Domain.FILESYSTEM_WRITE, "refer"),
@@ -176,6 +183,17 @@ LOWERING: dict[str, tuple[Domain, Scope, str]] = {
     "named calls": (Domain.SYSCALL, SELECTED, ""),
     "no call": (Domain.SYSCALL, WHOLE, "an empty list of permitted calls"),
     "paths": (Domain.FILESYSTEM_READ, SELECTED, ""),
+    "no execution at all": (Domain.FILESYSTEM_READ, none_of(EXECUTING), "nothing at all may be executed"),
+    "ports to listen on": (Domain.NETWORK_EGRESS, permit_only((f"{LISTENING}:80",)), "ports to listen on are not held"),
+    "no port to listen on": (Domain.NETWORK_EGRESS, none_of(LISTENING), "ports to listen on are not held"),
+    "unix sockets": (Domain.IPC, permit_only((f"{UNIX_SOCKETS}:/x",)), "single unix sockets are not held"),
+    "no unix socket": (Domain.IPC, none_of(UNIX_SOCKETS), ""),
+    "all channels": (Domain.IPC, WHOLE, "channels are not refused as a whole"),
+    "some channels": (Domain.IPC, SELECTED, "single unix sockets are not held"),
+    "variables": (Domain.CREDENTIAL, permit_only((f"{ENVIRONMENT}:A",)), ""),
+    "no variable": (Domain.CREDENTIAL, none_of(ENVIRONMENT), ""),
+    "capabilities": (Domain.CREDENTIAL, permit_only((f"{CAPABILITY}:CAP_CHOWN",)), ""),
+    "no capability": (Domain.CREDENTIAL, none_of(CAPABILITY), ""),
     "no path": (Domain.FILESYSTEM_WRITE, WHOLE, ""),
 }
 
@@ -196,6 +214,27 @@ def test_what_cannot_be_lowered_is_unsupported_for_this_requirement_alone(
     assert narrowed.reports == found.reports
     other = requirement._replace(stated_by="somebody else")
     assert narrowed.report_on(other) == found.report_for(domain)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("ports", [permit_only((f"{LISTENING}:80",)), none_of(LISTENING)], ids=["some", "none"])
+def test_no_port_to_listen_on_is_held_exactly_where_there_is_no_network_at_all(whole: bool, ports: Scope) -> None:
+    listening = Requirement(Domain.NETWORK_EGRESS, ports)
+    network = Requirement(Domain.NETWORK_EGRESS, WHOLE if whole else permit_only(("a.com",)))
+    found = capability.narrow(capability.capabilities_of(facts_for_abi(7)), (network, listening))
+    item = found.report_on(listening)
+    assert item is not None and can_prevent(item) == (whole and ports == none_of(LISTENING))
+
+
+def test_executing_by_itself_is_held_with_limits_of_its_own_and_no_canary_speaks_for_it() -> None:
+    executing = Requirement(Domain.FILESYSTEM_READ, permit_only((f"{EXECUTING}:/usr/bin",)))
+    reading = Requirement(Domain.FILESYSTEM_READ, permit_only(("/usr",)))
+    found = capability.narrow(capability.capabilities_of(facts_for_abi(7)), (reading, executing))
+    item, other = found.report_on(executing), found.report_on(reading)
+    assert item is not None and other is not None and can_prevent(item)
+    assert (item.domain, item.support, item.witness) == (Domain.FILESYSTEM_READ, Support.PARTIAL, "")
+    assert any("interpreter" in text for text in item.limitations) and "executing" in item.mechanism
+    assert other == found.report_for(Domain.FILESYSTEM_READ)
 
 
 CEILINGS = tuple(Requirement(Domain.RESOURCE, ceilings(ResourceLimits(**{name: 5}))) for name in ResourceLimits._fields)

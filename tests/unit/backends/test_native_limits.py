@@ -9,9 +9,8 @@ import resource
 from typing import Any, Dict, List, Tuple
 
 import pytest
-from support.contract import READ
 from support.host import facts_for_abi
-from support.runs import after, before, resolution, resolved, spawn_spec
+from support.runs import PLACES, after, before, resolution, resolved, spawn_spec
 
 from aasm import evidence, launcher
 from aasm._sys.probe import LimitFacts
@@ -39,8 +38,10 @@ from aasm.model.requirements import (
     ceilings,
 )
 from aasm.planner import negotiate
-from aasm.policy.document import Policy
+from aasm.policy.document import inline
+from aasm.policy.load import placed
 from aasm.policy.lowering import lower
+from aasm.policy.values import Policy
 
 # Each ceiling: what becomes of the requirement that lowering makes of it.
 REFUSED, UNMET, OBSERVED, ENFORCED = "refused", OutcomeKind.UNMET, OutcomeKind.OBSERVED, OutcomeKind.ENFORCED
@@ -57,7 +58,7 @@ HELD = ("max_open_files", "max_file_size_bytes")
 
 def stated(**numbers: int) -> Tuple[Requirement, ...]:
     """Return what lowering makes of these ceilings."""
-    return lower(Policy("p.yaml"), {}, ResourceLimits(**numbers)).requirements
+    return lower(Policy("p.yaml"), ResourceLimits(**numbers)).requirements
 
 
 def verdict_on(requirements: Tuple[Requirement, ...], abi: int = 7) -> object:
@@ -207,7 +208,8 @@ def test_the_smallest_of_several_ceilings_counts(values: Tuple[int, ...]) -> Non
 
 
 def test_other_domains_bring_no_limit() -> None:
-    assert prepare.limits(lower(Policy("p.yaml"), {READ: ("/a",)}).requirements, LimitFacts()) == []
+    requirements = lower(placed(inline(["/a"], [], False), PLACES)).requirements
+    assert len(requirements) == 2 and prepare.limits(requirements, LimitFacts()) == []
 
 
 ORDERED: Dict[str, Tuple[Dict[str, int], Tuple[str, ...]]] = {
@@ -266,4 +268,4 @@ def test_without_a_boundary_a_ceiling_is_stated_and_neither_required_nor_held() 
     )  # fmt: skip
     assert (line.expected, line.sources) == (ClaimTerm.UNMEASURED, ())
     silent = before(resolved(isolation="none"))
-    assert silent.domains[DOMAINS.index(Domain.RESOURCE)].requested is RequestedControl.POLICY_CANNOT_EXPRESS
+    assert silent.domains[DOMAINS.index(Domain.RESOURCE)].requested is RequestedControl.NOT_STATED

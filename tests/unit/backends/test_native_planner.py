@@ -16,6 +16,11 @@ from aasm.backends.native import capability, floor
 from aasm.model.domains import CapabilityDomain as Domain, FailurePosture
 from aasm.model.plan import EnforcementPlan, LaunchPosture, OutcomeKind, Refusal, RefusalKind, RefusalReason as Reason
 from aasm.model.requirements import (
+    CAPABILITY,
+    ENVIRONMENT,
+    EXECUTING,
+    LISTENING,
+    UNIX_SOCKETS,
     EvidenceMinimum,
     Requirement,
     RequirementIntent as Intent,
@@ -23,6 +28,7 @@ from aasm.model.requirements import (
     ResourceLimits,
     RuntimeRequirements,
     ceilings,
+    none_of,
     permit_only,
 )
 from aasm.planner import evaluate, negotiate
@@ -40,9 +46,25 @@ NEVER_HELD = (
     wanted(Domain.SYSCALL),
     wanted(Domain.RESOURCE),
     wanted(Domain.RESOURCE, scope=ceilings(ResourceLimits(max_memory_bytes=1 << 20))),
+    wanted(Domain.FILESYSTEM_READ, scope=none_of(EXECUTING)),
+    wanted(Domain.NETWORK_EGRESS, scope=none_of(LISTENING)),
+    wanted(Domain.NETWORK_EGRESS, scope=permit_only((f"{LISTENING}:80",))),
+    wanted(Domain.IPC),
+    wanted(Domain.IPC, scope=permit_only((f"{UNIX_SOCKETS}:/run/x",))),
     *(wanted(domain) for domain in capability.MISSING),
 )
-SETS = [subset for size in range(1, 7) for subset in itertools.combinations(ALL_HELD, size)]
+# What states a part of a domain by itself, and is held.
+PARTS_HELD = (
+    wanted(Domain.FILESYSTEM_READ, scope=permit_only((f"{EXECUTING}:/usr/bin",))),
+    wanted(Domain.IPC, scope=none_of(UNIX_SOCKETS)),
+    wanted(Domain.CREDENTIAL, scope=none_of(ENVIRONMENT)),
+    wanted(Domain.CREDENTIAL, scope=permit_only((f"{CAPABILITY}:CAP_CHOWN",))),
+)
+SETS = [
+    *(subset for size in range(1, 7) for subset in itertools.combinations(ALL_HELD, size)),
+    *(subset for size in (1, 2) for subset in itertools.combinations((*PARTS_HELD, *ALL_HELD), size)),
+    (*ALL_HELD, *PARTS_HELD),
+]
 EVERY_ABI = range(0, landlock.NEWEST_ABI + 2)  # one that the table does not know yet, too
 
 
@@ -89,7 +111,7 @@ def test_losing_a_right_never_gives_a_plan_that_needs_it(bit: int) -> None:
     lost = 1 << bit
     if lost & landlock.rights_known(7).fs:
         for domain, needed in (
-            (Domain.FILESYSTEM_READ, landlock.READ_RIGHTS),
+            (Domain.FILESYSTEM_READ, landlock.READ_RIGHTS | landlock.EXECUTE),
             (Domain.FILESYSTEM_WRITE, landlock.WRITE_RIGHTS | landlock.NEVER_GRANTED),
         ):
             verdict = plan_for(7, (wanted(domain),), lost)

@@ -9,8 +9,10 @@ from typing import Dict, Tuple
 
 import pytest
 from support.contract import NETWORK, READ, RESOURCE, WRITE, wanted
+from support.host import NO_CAPABILITY
 from support.runs import resolution, resolved, spawn_spec
 
+from aasm._sys.probe import CapabilityFacts
 from aasm.backends.base import LaunchFacts
 from aasm.backends.native import prepare
 from aasm.backends.native.filters import FilterPlan
@@ -19,14 +21,19 @@ from aasm.model.domains import CapabilityDomain as Domain
 from aasm.model.evidence import ClaimTerm, EvidenceKind
 from aasm.model.grants import Grant
 from aasm.model.requirements import (
+    CAPABILITY,
+    ENVIRONMENT,
+    EXECUTING,
+    UNIX_SOCKETS,
     Requirement,
     RequirementPosture as Posture,
     ResourceLimits,
     ceilings,
+    none_of,
     permit_only,
 )
 
-SYSCALL, PROCESSES = Domain.SYSCALL, Domain.PROCESS_CREATION
+SYSCALL, PROCESSES, CREDENTIAL = Domain.SYSCALL, Domain.PROCESS_CREATION, Domain.CREDENTIAL
 ROOT = Grant("/", 1, 1, stat.S_IFDIR, False, False, "root")
 
 
@@ -53,6 +60,9 @@ def ceiling(**numbers: int) -> Requirement:
         ((ceiling(max_open_files=5),), FilterPlan()),
         ((ceiling(max_file_size_bytes=5),), FilterPlan(bounded_size=True)),
         ((wanted(READ), ceiling(max_open_files=5, max_file_size_bytes=5)), FilterPlan(bounded_size=True)),
+        ((wanted(READ, scope=permit_only((f"{EXECUTING}:/usr",))), wanted(CREDENTIAL, scope=none_of(ENVIRONMENT))),
+         FilterPlan()),
+        ((wanted(Domain.IPC, scope=none_of(UNIX_SOCKETS)),), FilterPlan()),  # the floor refuses them in every run
     ],
 )
 def test_what_the_filter_has_to_hold(requirements: Tuple[Requirement, ...], plan: FilterPlan) -> None:
@@ -85,6 +95,9 @@ TRIED: Dict[str, Tuple[str, Tuple[str, ...]]] = {
     "neither": ("network: {allowlist: []}\n", ("call",)),
     "its file may be read": ("filesystem: {read: {allow: [/state]}, write: {allow: []}}\n", ("file_write", "call")),
     "everything may be read": ("filesystem: {read: {allow: [/]}}\n", ("call",)),
+    "executing by itself": ("filesystem: {execute: {allow: [/usr]}}\n", ("call",)),
+    "executing beside reading": ("filesystem: {read: {allow: [/usr]}, execute: {allow: [/usr]}}\n",
+                                 ("file_read", "call")),
 }
 
 
@@ -106,3 +119,39 @@ def test_what_will_be_in_force_is_installed_for_each_domain_and_for_the_floor() 
     assert [item.domain for item in spec.installed] == [READ, NETWORK, SYSCALL, None]
     assert {(item.kind, item.claim) for item in spec.installed} == {(EvidenceKind.INSTALLED, ClaimTerm.PLANNED)}
     assert RESOURCE not in [item.domain for item in spec.installed]
+
+
+def privileges(*names: str) -> Requirement:
+    return wanted(CREDENTIAL, scope=permit_only(tuple(f"{CAPABILITY}:{name}" for name in names)))
+
+
+NONE_LEFT = wanted(CREDENTIAL, scope=none_of(CAPABILITY))
+
+
+@pytest.mark.parametrize(
+    ("requirements", "kept"),
+    [
+        ((wanted(READ),), 0),
+        ((wanted(CREDENTIAL, scope=permit_only((f"{ENVIRONMENT}:A",))),), 0),
+        ((NONE_LEFT,), 0),
+        ((privileges("CAP_CHOWN"),), 0b1),
+        ((privileges("CAP_CHOWN", "CAP_FOWNER"),), 0b1001),
+        ((privileges("CAP_CHOWN", "CAP_FOWNER"), privileges("CAP_FOWNER", "CAP_KILL")), 0b1000),
+        ((privileges("CAP_CHOWN"), NONE_LEFT), 0),
+        ((NONE_LEFT, privileges("CAP_CHOWN")), 0),
+    ],
+)
+def test_a_program_of_root_keeps_what_every_statement_permits_and_nobody_gets_what_is_not_there(
+    requirements: Tuple[Requirement, ...], kept: int
+) -> None:
+    all_held = CapabilityFacts(0, (1 << 41) - 1, (1 << 41) - 1, (1 << 41) - 1, 0)
+    for euid, facts, expected in ((0, all_held, kept), (1000, all_held, 0), (0, NO_CAPABILITY, 0)):
+        found = resolution(requirements, euid=euid, capabilities=facts)
+        assert prepare.build(found.run, LaunchFacts(found.host, 0, b"x"), ROOT).capabilities == expected
+
+
+def test_what_is_installed_of_credentials_is_counted() -> None:
+    spec = spawn_spec(resolution([privileges("CAP_CHOWN")], environ={b"LANG": b"C"}))
+    assert spec is not None
+    (record,) = [item for item in spec.installed if item.domain is CREDENTIAL]
+    assert record.detail == "held by an environment of 2 variables, capabilities 0x0"

@@ -268,8 +268,13 @@ def test_the_evidence_to_come_says_the_most_that_it_can_show() -> None:
 
 def test_each_grant_has_its_verbs_its_path_and_who_asked() -> None:
     assert lists(section(resolution()))["grants"] == [
-        "read       /usr (policy.yaml:3:13)", "write      /w (policy.yaml:5:13)",
-        "read,write /dev/null (every program)",
+        "read,execute       /usr (policy.yaml:3:13)", "write              /w (policy.yaml:5:13)",
+        "read,write         /dev/null (every program)",
+    ]  # fmt: skip
+    both = "filesystem: {read: {allow: [/usr]}, execute: {allow: [/lib]}}\n"
+    assert lists(section(resolution(policy=both)))["grants"] == [
+        "read               /usr (policy.yaml:1:29)", "execute            /lib (policy.yaml:1:55)",
+        "read,write         /dev/null (every program)",
     ]  # fmt: skip
 
 

@@ -186,7 +186,8 @@ def test_a_ready_run_before_and_after() -> None:
         "domain.syscall.granularity": "", "requested_requirement.0.domain": "filesystem_read",
         "requested_requirement.0.stated_by": "filesystem.read.allow", "requested_requirement.0.outcome": "enforced",
         "requested_requirement.0.reason": "",
-        "domain.syscall.state_detail": "reason=no_control_requested", "domain.ipc.requested": "policy_cannot_express",
+        "domain.syscall.state_detail": "reason=no_control_requested", "domain.ipc.requested": "not_stated",
+        "domain.name_resolution.requested": "policy_cannot_express",
         "refusal_count": 0, "descriptors.asserts_clean_boundary": True,
     }  # fmt: skip
     assert {key: shown[key] for key in expected} == expected
@@ -230,10 +231,10 @@ def test_how_finely_a_policy_states_a_domain_is_said_where_it_does() -> None:
     shown = values(before(resolved(policy=policy, ceilings=ResourceLimits(max_open_files=64))))
     assert {domain.value: shown[f"domain.{domain.value}.granularity"] for domain in DOMAINS} == {
         **dict.fromkeys((domain.value for domain in DOMAINS), ""),
-        **dict.fromkeys(("filesystem_read", "network_egress", "syscall"), "enumerated"),
+        **dict.fromkeys(("filesystem_read", "network_egress", "syscall", "resource"), "enumerated"),
         "process_creation": "whole_domain_only",
     }
-    assert shown["domain.resource.requested"] == "stated"  # by an option: no policy node states it
+    assert shown["domain.resource.requested"] == "stated"  # by an option; a policy could, each ceiling by itself
 
 
 def test_no_boundary_has_no_backend_and_no_selection_and_asks_for_nothing() -> None:

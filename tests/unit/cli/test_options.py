@@ -39,7 +39,8 @@ def test_no_program_is_an_error_and_no_shell_takes_its_place(args: list[str]) ->
         ["--max-wall-clock-seconds", "\u0663"], ["--max-wall-clock-seconds", str(2**53)],
         ["--status-fd", "1"], ["--status-fd", "-1"], ["--status-fd", "x"], ["--status-fd", "9999"],
         ["--home", "other"], ["--report", "sometimes"],
-        ["--isolation", "none", "--isolation", "process"], ["--policy", "a", "--policy", "b"],
+        ["--isolation", "none", "--isolation", "process"], ["--workdir", "a", "--workdir", "b"],
+        ["--receipt", "a", "--receipt", "b"], ["--policy"],
     ],
 )  # fmt: skip
 def test_a_bad_option_is_a_usage_error(args: list[str]) -> None:
@@ -96,7 +97,9 @@ def test_help_has_the_same_headings_on_every_python() -> None:
     [
         ["--policy", "p", "--system"], ["--policy", "p", "--read", "x"], ["--policy", "p", "--write", "x"],
         ["--show-order"], ["--show-order", "--dry-run"], ["--show-order", "--dry-run", "--isolation", "process"],
-        ["--policy", ""], ["--workdir", ""], ["--receipt", ""],
+        ["--policy", ""], ["--policy", "p", "--policy", ""], ["--policy", "", "--policy", "p"], ["--workdir", ""],
+        ["--policy", "p", "--policy", "q", "--system"],
+        ["--receipt", ""],
     ],
 )  # fmt: skip
 def test_contradictions_are_usage_errors(args: list[str]) -> None:
@@ -123,3 +126,10 @@ def test_a_variable_is_named_once() -> None:
 
 def test_the_default_is_no_boundary() -> None:
     assert parser().parse_args([]).isolation == "none"
+
+
+def test_several_policies_are_kept_in_their_order_and_none_is_the_default() -> None:
+    assert parser().parse_args([]).policy == []
+    options = parser().parse_args(["--policy", "b", "--policy=a", "--policy", "b"])
+    check(options)
+    assert options.policy == ["b", "a", "b"]

@@ -131,8 +131,8 @@ def requirement(item: Dict[str, Any]) -> str:
 
 
 def grant(item: Dict[str, Any]) -> str:
-    verbs = ",".join(verb for verb in ("read", "write") if item[verb])
-    return f"{verbs:10} {item['path']} ({item['origin']})"
+    verbs = ",".join(verb for verb in ("read", "write", "execute") if item[verb]) or "nothing"
+    return f"{verbs:18} {item['path']} ({item['origin']})"
 
 
 def ambient(name: str) -> str:
@@ -146,6 +146,8 @@ def test_what_the_keys_do_not_have_is_the_same_in_both(name: str) -> None:
     shown, loaded = sections(preview.render(made(name)))[HEADERS[4]], parsed(made(name))
     assert listed(shown, "requested capability set") == [requirement(item) for item in loaded["requirements"]]
     assert [grant(item) for item in loaded["grants"]] == listed(shown, "grants")
+    granted = [(item["read"], item["write"], item["execute"]) for item in loaded["grants"]]
+    assert granted == [(item.read, item.write, item.execute) for item in made(name).run.grants]
     assert (loaded["not_held"], loaded["floor"]) == (listed(shown, "not held"), listed(shown, "floor"))
     residual = [
         f"descriptor {d['number']}: {d['disposition']}: {d['reason']}" for d in loaded["descriptors"]["residual"]
@@ -346,5 +348,5 @@ def test_a_path_is_shown_as_it_is() -> None:
     found = resolution()
     run = found.run._replace(grants=(Grant(odd, 1, 2, 0o40755, True, True, "a test"),))
     text = preview.render(found._replace(run=run))
-    assert "  read,write /w/two  spaces\\x0aand a line (a test)" in text.split("\n")
+    assert "  read,write         /w/two  spaces\\x0aand a line (a test)" in text.split("\n")
     assert parsed(found._replace(run=run))["grants"][0]["path"] == odd

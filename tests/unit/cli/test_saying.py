@@ -10,7 +10,7 @@ from typing import Iterator, List, Type
 
 import pytest
 from support.reports import CASES, LAUNCHED
-from support.runs import after, before, request, resolved
+from support.runs import after, before, request, resolution, resolved
 
 from aasm import cli, run as pipeline
 from aasm.cli import human, machine
@@ -207,11 +207,14 @@ def test_what_an_operator_must_hear_is_one_line_each_whatever_is_named(capfd: py
     """A key of a policy and a name of --env come from outside; both were once printed as they stand."""
     tools = "tools:\n  " + '"a\\nwarning: no problem at all\\naasm: receipt: x.yaml"' + ":\n    allow: false\n"
     policy = "filesystem:\n  read:\n    allow: [/usr]\n" + tools
-    found = resolved(policy=policy)
-    assert len(found.policy.unmapped) == 1
+    found = resolution(policy=policy)
+    assert len(found.run.policy.unmapped) == 1
+    odd = ("/p\nwarning: no problem at all.yaml",)
+    named = found.run.policy._replace(left_out=odd, narrowing=odd, exposed=odd)
+    found = found._replace(run=found.run._replace(policy=named))
     env = {b"X\nwarning: no problem at all": None, HOSTILE.replace("\0", "").encode("utf-8", "surrogateescape"): None}
     lines = pipeline.cautions(found, request(env=env))
-    assert len(lines) == 4 and "\n" in "".join(lines)  # the control: as they are made they have ends of lines in them
+    assert len(lines) == 7 and "\n" in "".join(lines)  # the control: as they are made they have ends of lines in them
     for text in lines:
         Voice("never").say("warning", text)
         (line,) = said(capfd)

@@ -74,6 +74,24 @@ def test_the_operator_delegates_by_name_or_sets_a_value() -> None:
     assert "GITHUB_TOKEN" not in made.posture.removed
 
 
+def test_what_the_policy_passes_on_is_passed_when_it_is_set_and_everything_above_wins() -> None:
+    passed = (b"GITHUB_TOKEN", b"EDITOR", b"ABSENT", b"HOME", b"PATH")
+    made = replaced({**OPERATOR, b"SET": b"1"}, {b"EDITOR": b"ed"}, PRIVATE, passed)
+    found = {entry.name: (entry.value, entry.origin) for entry in made.entries}
+    assert found[b"GITHUB_TOKEN"] == (b"secret", "policy") and found[b"PATH"] == (b"/bin", "policy")
+    assert found[b"EDITOR"] == (b"ed", "--env") and found[b"HOME"] == (b"/private/home", "private")
+    assert b"ABSENT" not in found and b"SET" not in found and b"LD_PRELOAD" not in found
+    assert made.posture.delegated == ("GITHUB_TOKEN",)
+    assert made.posture.removed == ("DATABASE_URL", "SSH_AUTH_SOCK")
+
+
+@pytest.mark.parametrize("name", [b"AA_GATEWAY_TOKEN", b"AASM_SECRET", b"aa_token"])
+def test_authority_of_the_supervisor_is_not_passed_on_even_when_the_policy_names_it(name: bytes) -> None:
+    made = replaced({name: b"secret", b"LANG": b"C"}, {}, (), (name, b"LANG"))
+    assert [entry.name for entry in made.entries] == [b"LANG"]
+    assert made.posture.delegated == () and made.posture.removed == (name.decode(),)
+
+
 def test_no_entry_is_lost_or_doubled_whatever_bytes_it_holds() -> None:
     odd = {b"LC_" + bytes([n]): bytes(range(1, 256)) for n in range(1, 256) if n != ord("=")}
     made = replaced(odd, {}, ())

@@ -13,6 +13,7 @@ from aasm import backends
 from aasm.errors import InternalError
 from aasm.model.domains import CapabilityDomain
 from aasm.model.requirements import (
+    PARTS,
     UNLIMITED,
     WHOLE,
     AuthorityState,
@@ -28,12 +29,14 @@ from aasm.model.requirements import (
     RuntimeRequirements,
     Scope,
     ceilings,
+    none_of,
     option,
+    part,
     permit_only,
     permitted,
     stated_ceilings,
 )
-from aasm.policy import vocabulary
+from aasm.policy import schema, vocabulary
 
 TOKENS: Dict[Type[Enum], Tuple[str, ...]] = {
     RequirementIntent: ("prevent_before_effect", "observe"),
@@ -101,6 +104,34 @@ def test_an_empty_scope_cannot_be_made() -> None:
         ceilings(UNLIMITED)
 
 
+# --- parts of a domain ---
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_a_part_of_a_domain_is_known_by_its_names_and_stands_alone_where_it_permits_none(name: str) -> None:
+    some, none = permit_only((f"{name}:/a", f"{name}:b")), none_of(name)
+    assert part(some) == part(none) == name
+    assert permitted(some) == (f"{name}:/a", f"{name}:b") and permitted(none) == ()
+    assert not some.whole and not none.whole and some.limits is None and none.limits is None
+
+
+@pytest.mark.parametrize(
+    "scope",
+    [
+        WHOLE, permit_only(("/a",)), permit_only(("",)), ceilings(ResourceLimits(max_pids=1)), Scope(False, ("/a",)),
+        permit_only(("execute/a",)),
+    ],
+)  # fmt: skip
+def test_the_domain_itself_is_no_part(scope: Scope) -> None:
+    assert part(scope) == ""
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_a_name_that_is_spelled_like_a_part_is_none(name: str) -> None:
+    """`bind` is a call of the kernel, and any of them could be a host."""
+    assert part(permit_only((name,))) == "" and part(permit_only((name, f"{name}:1"))) == ""
+
+
 # --- ceilings ---
 
 
@@ -129,9 +160,10 @@ def test_no_spec_and_no_demand_has_a_place_for_a_backend() -> None:
 
 def test_no_word_of_a_policy_is_a_backend_or_a_mechanism() -> None:
     words = {
-        *vocabulary.SPEC_KEYS, *vocabulary.LATER_KEYS, *vocabulary.CAPABILITIES, *vocabulary.TOOL_KEYS,
+        *schema.SECTIONS, *schema.KEYS, *schema.TOOL_KEYS, *schema.LEASE_KEYS, *vocabulary.CAPABILITIES, *PARTS,
         *(item.value for item in CapabilityDomain),
     }  # fmt: skip
+    assert {"budget", "syscalls", "ipc.unix.allow", "max_count", "file_read", "ipc"} <= words
     mechanisms = (*backends.IDS, "landlock", "seccomp", "cgroup", "namespace", "native", "vm")
     assert not [(word, name) for word in words for name in mechanisms if name in word]
 

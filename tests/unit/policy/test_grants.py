@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from aasm.errors import PolicyError
-from aasm.model.grants import beneath, covers
-from aasm.policy.grants import Trusted, Wanted, check_place, check_trusted, resolve
+from aasm.model.grants import beneath, covers, executes
+from aasm.policy.grants import Trusted, Wanted, check_place, check_trusted, resolve, within_reach
 from aasm.policy.walk import walk
 
 
-def wanted(path: Path | str, read: bool = True, write: bool = False) -> Wanted:
-    return Wanted(str(path), read, write, "policy.yaml:3:7")
+def wanted(path: Path | str, read: bool = True, write: bool = False, execute: bool = False) -> Wanted:
+    return Wanted(str(path), read, write, "policy.yaml:3:7", execute)
 
 
 def write_to(path: Path | str) -> Wanted:
@@ -36,11 +36,30 @@ def test_a_grant_names_the_object_and_its_origin(place: Path) -> None:
     assert grant.path == str(place / "real")
     assert (grant.device, grant.inode, grant.is_directory) == (found.st_dev, found.st_ino, True)
     assert grant.origin == "policy.yaml:3:7"
+    assert (grant.read, grant.write, grant.execute) == (True, False, False)
 
 
 def test_two_entries_for_one_object_become_one_grant_with_both_verbs(place: Path) -> None:
     (grant,) = resolve([wanted(place), wanted(f"{place}//.", read=False, write=True)])
-    assert grant.read and grant.write
+    assert grant.read and grant.write and not grant.execute
+    every = [wanted(place), wanted(place, read=False, write=True), wanted(place, read=False, execute=True)]
+    for first in range(3):
+        (grant,) = resolve(every[first:] + every[:first])
+        assert grant.read and grant.write and grant.execute
+
+
+def test_a_path_that_leads_elsewhere_than_when_it_was_compared_is_refused(place: Path) -> None:
+    for name in ("real", "other"):
+        (place / name).mkdir()
+    (place / "link").symlink_to("real")
+    asked = wanted(place / "link")._replace(expected=str(place / "real"))
+    (grant,) = resolve([asked])
+    assert grant.path == str(place / "real")
+    (place / "link").unlink()
+    (place / "link").symlink_to("other")
+    with pytest.raises(PolicyError, match="leads elsewhere than a moment ago") as caught:
+        resolve([asked])
+    assert caught.value.where == "policy.yaml:3:7"
 
 
 def test_a_missing_path_names_the_entry_and_the_remedy(place: Path) -> None:
@@ -63,6 +82,14 @@ def test_containment_is_by_whole_components(path: str, top: str, inside: bool) -
 def test_a_write_grant_is_no_read_grant(place: Path) -> None:
     grants = resolve([wanted(place, read=False, write=True)])
     assert covers(grants, str(place / "x"), write=True) and not covers(grants, str(place / "x"), write=False)
+
+
+def test_what_may_be_executed_is_no_part_of_reading_or_writing(place: Path) -> None:
+    grants = resolve([wanted(place, write=True)])
+    assert not executes(grants, str(place / "x"))
+    grants = resolve([wanted(place, read=False, execute=True)])
+    assert executes(grants, str(place / "x")) and not executes(grants, f"{place}-evil")
+    assert not covers(grants, str(place / "x"), write=False) and not covers(grants, str(place / "x"), write=True)
 
 
 def test_a_link_beneath_a_write_grant_is_refused_wherever_it_stands_in_the_path(place: Path) -> None:
@@ -154,3 +181,23 @@ def test_trusted_places_are_compared_as_what_they_are_and_not_as_they_are_spelle
     (place / "alias").symlink_to("code")
     with pytest.raises(PolicyError):
         check_trusted(resolve([write_to(place / "code")]), [Trusted(str(place / "alias"), "our code", False)])
+
+
+def test_what_is_within_reach_of_a_writer_is_judged_by_what_things_are(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("ws/sub", "ws-evil", "etc"):
+        (place / name).mkdir(parents=True)
+    (place / "ws" / "policy").write_text("")
+    (place / "etc" / "policy").write_text("")
+    (place / "etc" / "to_ws").symlink_to(place / "ws" / "policy")
+    (place / "ws" / "to_etc").symlink_to(place / "etc" / "policy")
+    monkeypatch.chdir(place)
+    top = [str(place / "ws")]
+    for path in (place / "ws" / "policy", place / "etc" / "to_ws", place / "ws" / "to_etc", place / "ws" / "none"):
+        assert within_reach(str(path), top), path
+    assert within_reach("ws/policy", top) and within_reach(str(place / "ws" / "policy"), ["/"])
+    assert within_reach(str(place / "ws"), [str(place / "ws" / "sub")])
+    for path in (place / "etc" / "policy", place / "ws-evil", place / "none"):
+        assert not within_reach(str(path), top), path
+    assert not within_reach(str(place / "ws" / "policy"), [])

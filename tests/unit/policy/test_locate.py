@@ -4,16 +4,20 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
-from typing import Dict, List, Optional
+from typing import Dict, List
 
 import pytest
 
 from aasm.errors import PolicyError
-from aasm.policy.document import Policy, inline, validate
-from aasm.policy.locate import Loaded, Located, PolicyState, dimensions, judge, load, locate
+from aasm.policy.document import inline, validate
+from aasm.policy.load import Loaded, PolicyState, Subject, dimensions, judge, load as load_for
+from aasm.policy.locate import Located, files, locate
+from aasm.policy.places import Places
 from aasm.policy.reader import read_document
+from aasm.policy.values import Policy
 
 RULES = "filesystem: {read: {allow: [/usr]}}\n"
 
@@ -27,13 +31,18 @@ class Host:
         self.home.mkdir()
         self.etc.mkdir()
 
-    def locate(self, option: Optional[str] = None, **environ: str) -> Located:
-        return locate(option, environ, str(self.home), str(self.etc))
+    def locate(self, *options: str, **environ: str) -> Located:
+        return locate(options, environ, str(self.home), str(self.etc))
 
     def write(self, path: Path, text: str = RULES) -> str:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
         return str(path)
+
+
+def load(located: Located) -> Loaded:
+    """Load for a run that says nothing about itself."""
+    return load_for(located, Places("/w", "/h", ("/usr",)), Subject())
 
 
 @pytest.fixture
@@ -42,15 +51,16 @@ def host(tmp_path: Path) -> Host:
 
 
 def test_the_order_of_places(host: Host) -> None:
-    assert host.locate().path is None
+    assert host.locate().paths == ()
     places = [host.user / "policy.yaml", host.user / "policies", host.system / "policy.yaml", host.system / "policies"]
     assert host.locate().seen == tuple(map(str, places))
     for place in reversed(places):
         place.mkdir(parents=True)
         found = host.locate()
-        assert (found.path, found.origin) == (str(place), "found")
-    assert host.locate(AA_POLICY="v").path == "v"
-    assert host.locate("o", AA_POLICY="v").path == "o"
+        assert (found.paths, found.origin) == ((str(place),), "found")
+    assert host.locate(AA_POLICY="v") == Located(("v",), "$AA_POLICY")
+    assert host.locate("o", AA_POLICY="v") == Located(("o",), "--policy")
+    assert host.locate("o", "", "o", AA_POLICY="v") == Located(("o", "", "o"), "--policy")
 
 
 def test_what_is_named_is_exclusive_even_when_it_is_missing(host: Host) -> None:
@@ -63,16 +73,17 @@ def test_what_is_named_is_exclusive_even_when_it_is_missing(host: Host) -> None:
 
 def test_an_empty_variable_is_no_variable_and_an_empty_option_is_an_error(host: Host) -> None:
     path = host.write(host.user / "policy.yaml")
-    assert host.locate(AA_POLICY="").path == path
-    loaded = load(host.locate(""))
-    assert (loaded.state, loaded.detail) == (
-        PolicyState.LOAD_FAILED,
-        "--policy: no file is named; name a policy file",
-    )
+    assert host.locate(AA_POLICY="").paths == (path,)
+    for found in (host.locate(""), host.locate(path, "")):
+        loaded = load(found)
+        assert (loaded.state, loaded.detail) == (
+            PolicyState.LOAD_FAILED,
+            "--policy: no file is named; name a policy file",
+        )
 
 
 def test_without_a_home_only_the_host_is_asked(host: Host) -> None:
-    assert locate(None, {}, "", str(host.etc)).seen == (f"{host.system}/policy.yaml", f"{host.system}/policies")
+    assert locate((), {}, "", str(host.etc)).seen == (f"{host.system}/policy.yaml", f"{host.system}/policies")
 
 
 @pytest.mark.parametrize("kind", ["dangling link", "named pipe", "loop"])
@@ -108,15 +119,70 @@ def test_a_folder_that_cannot_be_searched_counts_as_a_policy(host: Host) -> None
 def test_a_file_where_the_folder_should_be_holds_no_policy(host: Host) -> None:
     host.write(host.user)
     path = host.write(host.system / "policy.yaml")
-    assert host.locate().path == path
+    assert host.locate().paths == (path,)
 
 
-def test_a_directory_of_policies_is_a_failed_load_that_says_so(host: Host) -> None:
-    (host.user / "policies").mkdir(parents=True)
-    for found in (host.locate(), host.locate(str(host.user)), host.locate(AA_POLICY=str(host.user))):
+def every_way(host: Host, folder: Path) -> List[Located]:
+    """The ways to name a directory that is also the first place that is searched."""
+    assert folder == host.user / "policies"
+    return [host.locate(), host.locate(str(folder)), host.locate(AA_POLICY=str(folder))]
+
+
+def test_a_directory_without_a_policy_is_a_failed_load_that_says_so(host: Host) -> None:
+    folder = host.user / "policies"
+    host.write(host.system / "policy.yaml")
+    host.write(folder / ".hidden.yaml")
+    host.write(folder / "notes.txt")
+    host.write(folder / "p.yaml~")
+    for found in every_way(host, folder):
         loaded = load(found)
-        assert loaded.state is PolicyState.LOAD_FAILED
-        assert "this release does not read a directory of policies yet" in loaded.detail
+        assert (loaded.state, loaded.source) == (PolicyState.LOAD_FAILED, str(folder))
+        assert loaded.detail.startswith(f"{folder}: the directory holds no policy; put a file with ")
+        assert all(suffix in loaded.detail for suffix in (".yaml", ".yml", ".json", ".toml"))
+
+
+def test_a_directory_of_policies_is_all_of_its_policies_by_name(host: Host) -> None:
+    folder = host.user / "policies"
+    for name in ("c.json", "a.yaml", "b.yml", "d.toml"):
+        host.write(folder / name)
+    host.write(folder / ".hidden.yaml", "nonsense: 1\n")
+    host.write(folder / "README", "nonsense: 1\n")
+    every = tuple(f"{folder}/{name}" for name in ("a.yaml", "b.yml", "c.json", "d.toml"))
+    for found in every_way(host, folder):
+        assert files(found) == every
+
+
+def test_the_policies_of_a_directory_count_together_and_one_that_is_bad_fails_all(host: Host) -> None:
+    folder = host.user / "policies"
+    host.write(folder / "a.yaml", "filesystem: {read: {allow: [/usr, /opt]}}\n")
+    host.write(folder / "b.json", '{"filesystem": {"read": {"allow": ["/usr/lib", "/srv"]}}}')
+    for found in every_way(host, folder):
+        loaded = load(found)
+        assert (loaded.state, loaded.error) == (PolicyState.ENFORCED, None) and loaded.policy is not None
+        assert loaded.source == f"{folder}/a.yaml, {folder}/b.json"
+        assert loaded.policy.names("filesystem.read.allow") == ("/usr/lib",)
+        assert [document.text_name for document in loaded.documents] == [f"{folder}/a.yaml", f"{folder}/b.json"]
+        assert loaded.trusted == (f"{folder}/a.yaml", f"{folder}/b.json", str(folder))
+    host.write(folder / "z.yaml", "nonsense: 1\n")
+    for found in every_way(host, folder):
+        loaded = load(found)
+        assert loaded.state is PolicyState.LOAD_FAILED and loaded.policy is None
+        assert loaded.detail.startswith(f'{folder}/z.yaml:1:1: unknown key "nonsense"')
+
+
+def test_a_directory_that_cannot_be_listed_is_a_failed_load(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = host.user / "policies"
+    host.write(folder / "a.yaml")
+    host.write(host.system / "policy.yaml")
+
+    def refuse(path: str) -> List[str]:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+
+    monkeypatch.setattr(os, "listdir", refuse)
+    for found in every_way(host, folder):
+        loaded = load(found)
+        assert (loaded.state, loaded.source) == (PolicyState.LOAD_FAILED, str(folder))
+        assert loaded.detail.startswith(f"{folder}: ") and "Permission denied" in loaded.detail
 
 
 def test_the_four_states_have_texts_of_their_own(host: Host) -> None:
@@ -138,14 +204,16 @@ def test_the_four_states_have_texts_of_their_own(host: Host) -> None:
 def test_what_is_loaded_comes_along(host: Host) -> None:
     path = host.write(host.user / "policy.yaml")
     loaded = load(host.locate())
-    assert loaded.policy is not None and loaded.document is not None and loaded.error is None
-    assert (loaded.source, loaded.policy.source, loaded.document.text_name) == (path, path, path)
+    (document,) = loaded.documents
+    assert loaded.policy is not None and loaded.error is None
+    assert (loaded.source, loaded.policy.source, document.text_name) == (path, path, path)
+    assert (loaded.trusted, loaded.left_out, loaded.narrowing) == ((path,), (), ())
     assert loaded.detail == "the policy states rules for filesystem"
 
 
 def test_nothing_found_names_every_place_and_the_remedies(host: Host) -> None:
     loaded = load(host.locate())
-    assert (loaded.source, loaded.policy, loaded.document) == ("none", None, None)
+    assert (loaded.source, loaded.policy, loaded.documents) == ("none", None, ())
     for word in (f"{host.user}/policy.yaml", f"{host.system}/policies", "--policy", "--write"):
         assert word in loaded.detail
 
@@ -182,6 +250,13 @@ ONE_RULE: Dict[str, str] = {
     "tools: {'*': {limit_per_hour: 1}}": "tools",
     "tools: {'*': {capabilities: []}}": "tools",
     "tools: {'*': {allow: true}, a: {allow: true}}": "tools",
+    "filesystem: {execute: {allow: []}}": "filesystem",
+    "network: {ports: [443]}": "network",
+    "network: {bind: []}": "network",
+    "ipc: {unix: {allow: []}}": "ipc",
+    "credentials: {environment: {allow: []}}": "credentials",
+    "credentials: {capabilities: {allow: [CAP_CHOWN]}}": "credentials",
+    "resources: {max_pids: 1}": "resources",
 }
 
 
@@ -201,6 +276,12 @@ NO_RULE: List[str] = [
     "capabilities: {deny: []}",
     "syscalls: {}",
     "tools: {}",
+    "ipc: {unix: {}}",
+    "credentials: {environment: {}, capabilities: {}}",
+    "resources: {}",
+    "budget: {daily_limit_usd: 1}",
+    "egress: {posture: not_required}",
+    "authority: {leases: [{domain: ipc}]}",
     "apiVersion: agent-assembly/v1\nkind: Policy\nmetadata: {name: x}\nspec: {}",
 ]
 
@@ -220,5 +301,5 @@ def test_permissive_is_every_tool_and_no_other_restriction() -> None:
 
 def test_a_policy_on_the_command_line_is_judged_without_a_document() -> None:
     loaded = judge(inline([], ["/w"], False))
-    assert (loaded.state, loaded.source, loaded.document) == (PolicyState.ENFORCED, "command line", None)
+    assert (loaded.state, loaded.source, loaded.documents) == (PolicyState.ENFORCED, "command line", ())
     assert judge(Policy("x")).state is PolicyState.UNCONFIGURED

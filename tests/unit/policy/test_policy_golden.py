@@ -10,11 +10,13 @@ from typing import Any, List
 
 import pytest
 
+from aasm.backends.native import floor
 from aasm.errors import PolicyError
 from aasm.policy.document import validate
-from aasm.policy.locate import PolicyState, judge
+from aasm.policy.load import PolicyState, judge
 from aasm.policy.node import to_data
 from aasm.policy.reader import read_document, read_file
+from aasm.policy.schema import KEYS, LEASE_KEYS, TOOL_KEYS
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "policy"
 
@@ -53,16 +55,23 @@ def test_line_ends_do_not_matter(path: Path) -> None:
     assert with_cr == read_document(data, path.name)
 
 
-@pytest.mark.parametrize("name", ["envelope.yaml", "flat.yaml", "strict.json"])
+@pytest.mark.parametrize("name", ["envelope.yaml", "every-section.yaml", "flat.yaml", "strict.json"])
 def test_those_that_are_policies_state_rules(name: str) -> None:
-    assert judge(validate(read_file(str(GOLDEN / "valid" / name)))).state is PolicyState.ENFORCED
+    assert judge(validate(read_file(str(GOLDEN / "valid" / name)), floor.REFUSED_CALLS)).state is PolicyState.ENFORCED
+
+
+def test_one_document_states_every_key_there_is() -> None:
+    policy = validate(read_file(str(GOLDEN / "valid" / "every-section.yaml")), floor.REFUSED_CALLS)
+    (lease,) = policy.leases or ()
+    assert set(policy.values) == {"scope", *KEYS}
+    assert (set((policy.tools or {})["shell"]), set(lease)) == (set(TOOL_KEYS), set(LEASE_KEYS))
 
 
 @pytest.mark.parametrize("path", documents("invalid"), ids=lambda path: str(path.name))
 def test_invalid_documents_are_refused_at_their_place(path: Path) -> None:
     expected = path.with_name(path.name + ".err").read_text(encoding="utf-8").splitlines()[-1]
     with pytest.raises(PolicyError) as caught:
-        validate(read_document(path.read_bytes(), path.name))
+        validate(read_document(path.read_bytes(), path.name), floor.REFUSED_CALLS)
     error = caught.value
     assert f"{error.where}: {error.what}".startswith(f"{path.name}:{expected}")
     assert error.remedy

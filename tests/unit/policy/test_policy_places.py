@@ -11,9 +11,26 @@ import pytest
 
 from aasm.errors import InternalError, PolicyError, UsageError
 from aasm.policy import places
-from aasm.policy.places import PathEntry, Places, command_line_entry, expand, host_places, path_entry, system_paths
+from aasm.policy.places import (
+    PathValue,
+    Placed,
+    Places,
+    command_line_entry,
+    expand,
+    host_places,
+    path_value,
+    place,
+    system_entry,
+    system_paths,
+)
+from aasm.policy.values import Entry, Listing
 
 HERE = Places("/w", "/h/", ("/usr", "/etc/hosts"))
+
+
+def path_entry(text: str, where: str = "p.yaml:4:7", optional: bool = False) -> Entry:
+    """Return the entry of a document that says `text` at this place."""
+    return Entry(text, path_value(text, where), (where,), optional)
 
 
 @pytest.mark.parametrize(
@@ -32,20 +49,23 @@ HERE = Places("/w", "/h/", ("/usr", "/etc/hosts"))
 def test_entries_are_kept_as_written_and_expanded_apart(
     text: str, placeholder: str, rest: str, paths: "tuple[str, ...]"
 ) -> None:
-    entry = path_entry(text, "p.yaml", 4, 7)
-    assert entry == PathEntry(text, placeholder, rest, "p.yaml", 4, 7)
-    assert entry.where == "p.yaml:4:7"
+    entry = path_entry(text)
+    assert entry.value == PathValue(placeholder, rest)
+    assert (entry.text, entry.where) == (text, "p.yaml:4:7")
     assert expand(entry, HERE) == paths
+    placed = place(Listing((entry,), ("p.yaml:4:1",)), HERE, follow=False)
+    assert placed.origins == ("p.yaml:4:1",)
+    assert placed.entries == tuple(entry._replace(value=Placed(path, path)) for path in paths)
 
 
 def test_the_root_as_a_place_gives_no_double_slash() -> None:
     at_root = Places("/", "", ())
-    assert expand(path_entry("${workdir}", "p", 1, 1), at_root) == ("/",)
-    assert expand(path_entry("${workdir}/a", "p", 1, 1), at_root) == ("/a",)
+    assert expand(path_entry("${workdir}"), at_root) == ("/",)
+    assert expand(path_entry("${workdir}/a"), at_root) == ("/a",)
 
 
 def test_an_unknown_home_is_an_error_only_where_it_is_used() -> None:
-    entry = path_entry("${home}/x", "p.yaml", 2, 3)
+    entry = path_entry("${home}/x", "p.yaml:2:3")
     with pytest.raises(PolicyError, match=r"^p\.yaml:2:3: no home directory is known for \$\{home\}; set HOME"):
         expand(entry, Places("/w", "", ()))
 
@@ -82,7 +102,7 @@ def test_an_unknown_home_is_an_error_only_where_it_is_used() -> None:
 )
 def test_what_is_no_path_entry_is_refused_at_its_place(text: str, what: str) -> None:
     with pytest.raises(PolicyError) as caught:
-        path_entry(text, "p.yaml", 4, 7)
+        path_value(text, "p.yaml:4:7")
     assert caught.value.where == "p.yaml:4:7"
     assert caught.value.what.startswith(what)
     assert caught.value.remedy
@@ -92,6 +112,7 @@ def test_a_path_of_the_command_line_is_taken_literally() -> None:
     entry = command_line_entry("/a/${home}/$x", "--read")
     assert (entry.text, entry.where) == ("/a/${home}/$x", "--read")
     assert expand(entry, HERE) == ("/a/${home}/$x",)
+    assert system_entry("--system") == Entry("${system}", PathValue("system", ""), ("--system",))
 
 
 @pytest.mark.parametrize("path", ["", "a", "/a/../b", "/a\0b"])
@@ -100,6 +121,28 @@ def test_a_path_of_the_command_line_is_checked_too(path: str) -> None:
         command_line_entry(path, "--write")
     assert caught.value.where == "--write"
     assert caught.value.remedy
+
+
+def test_an_optional_entry_is_left_out_where_the_path_is_missing_and_another_one_is_not(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    (tmp_path / "file").write_text("")
+    (tmp_path / "dangling").symlink_to("none")
+    names = ("there", "none", "file/below", "dangling")
+    for optional, kept in ((True, ("there",)), (False, names)):
+        entries = tuple(path_entry(f"{tmp_path}/{name}", optional=optional) for name in names)
+        placed = place(Listing(entries, ()), HERE, follow=False)
+        assert [entry.value.path for entry in placed.entries] == [f"{tmp_path}/{name}" for name in kept]
+        assert all(entry.optional is optional for entry in placed.entries)
+
+
+def test_a_path_is_followed_to_where_it_leads_when_that_is_asked_for(tmp_path: Path) -> None:
+    folder = os.path.realpath(tmp_path)
+    os.mkdir(f"{folder}/real")
+    os.symlink("real", f"{folder}/link")
+    listing = Listing((path_entry(f"{folder}/link/not-yet"),), ())
+    for follow, real in ((True, f"{folder}/real/not-yet"), (False, f"{folder}/link/not-yet")):
+        (entry,) = place(listing, HERE, follow).entries
+        assert entry.value == Placed(f"{folder}/link/not-yet", real)
 
 
 def test_the_system_is_what_exists_of_it() -> None:

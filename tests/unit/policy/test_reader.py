@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
 from pathlib import Path
 from typing import Iterator
 
@@ -43,9 +44,18 @@ def test_a_suffix_is_not_second_guessed() -> None:
         read_document(b"a: 1", "p.json")
 
 
-def test_toml_is_refused_by_name() -> None:
-    with pytest.raises(PolicyError, match="^p.toml: this release does not read policies in TOML; write"):
-        read_document(b"a = 1", "p.toml")
+@pytest.mark.parametrize("name", ["p.toml", "P.TOML"])
+def test_toml_is_read_by_its_suffix_where_python_can(name: str) -> None:
+    """Python 3.11 is the first that has a reader for it; before, the remedy is named."""
+    if sys.version_info < (3, 11):
+        with pytest.raises(PolicyError, match=rf"^{name}: TOML needs Python 3\.11; write it in YAML or JSON"):
+            read_document(b"a = 1", name)
+        return
+    document = read_document(b"a = 1", name)
+    assert (document.format, document.text_name, to_data(document.root)) == ("toml", name, {"a": 1})
+    for text in (b"a: 1", b'{"a": 1}'):
+        with pytest.raises(PolicyError, match=rf"^{name}:1:[0-9]+: "):
+            read_document(text, name)
 
 
 def refusal(path: str) -> PolicyError:

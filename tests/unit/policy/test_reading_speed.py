@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import Dict, Tuple
 
@@ -61,6 +62,56 @@ SHAPES: Dict[str, Shape] = {
     "json number": ("1", '{"a": 1.', "x}"),
     "json blanks": (" \n", '{"a":', "1}"),
 }
+TOML_SHAPES: Dict[str, Shape] = {
+    "items": ("1,", "a = [", "1]"),
+    "texts": ("'',", "a = [", "1]"),
+    "items on lines": ("1 # x\n,\n", "a = [", "1]"),
+    "lists": ("[],", "a = [", "1]"),
+    "lists of one": ("[1],", "a = [", "1]"),
+    "inline tables": ("{a=1},", "a = [", "1]"),
+    "nested lists": ("[" * 30 + "]" * 30 + ",", "a = [", "1]"),
+    "nested tables": ("{a=" * 30 + "1" + "}" * 30 + ",", "a = [", "1]"),
+    "dotted in tables": ("{a.b.c.d.e.f=1},", "a = [", "1]"),
+    "deep lists": ("[", "a = ", ""),
+    "deep tables": ("{a=", "a = ", ""),
+    "deep headers": ("[", "", ""),
+    "a long dotted key": ("a.", "", "a = 1"),
+    "a long dotted header": ("a.", "[", "a]"),
+    "a long quoted dotted key": ("''.", "", "a = 1"),
+    "lists of tables": ("[[a]]\n", "", ""),
+    "lists of tables with a key": ("[[a]]\nb=1\n", "", ""),
+    "long headers with many keys": ("[[a.a.a.a.a.a]]\n" + "".join(f"{key}=1\n" for key in "abcdefghijk"), "", ""),
+    "long headers, long keys": ("[[a.a.a.a.a.a]]\n" + "".join(f"a.a.a.a.a.{key}=1\n" for key in "abcdef"), "", ""),
+    "a key again and again": ("a=1\n", "", ""),
+    "a long text": ("x", 'a = "', '"'),
+    "escapes": ("\\n", 'a = "', '"'),
+    "wide escapes": ("\\U0001f600\\u00e9x", 'a = "', '"'),
+    "a text over lines": ("x\n", 'a = """', '"""'),
+    "quotes in a text over lines": ('""x', 'a = """', '"""'),
+    "folded lines": ("\\\n", 'a = """', '"""'),
+    "quotes in a plain text over lines": ("''x", "a = '''", "'''"),
+    "an unclosed text": ("\\n", 'a = "', ""),
+    "an unclosed text over lines": ('""x', 'a = """', ""),
+    "an unclosed plain text over lines": ("''x", "a = '''", ""),
+    "an unclosed list": ("1,", "a = [", ""),
+    "an unclosed list of texts": ("'b',", 'a = ["', ""),
+    "quotes": ("'", "a = ", ""),
+    "double quotes": ('"', "a = ", ""),
+    "a long comment": ("x", "a = 1 #", "\n"),
+    "comments": ("#\n", "", "a = 1\n"),
+    "comments in a list": ("#\n", "a = [", "]"),
+    "blank lines": ("\n", "", "a = 1\n"),
+    "blanks before =": (" ", "a", "= 1"),
+    "blanks": (" ", "a =", "1"),
+    "blanks in a list": (" " * 1000 + "[],", "a = [", "1]"),
+    "a long key": ("k", "", " = 1"),
+    "a long number": ("1", "a = 1.", ""),
+    "a long integer": ("1_", "a = ", "1"),
+    "long words": ("x" * 399 + " ,", "a = [", "1]"),
+    "a wrong word at the end": ("1,", "a = [", "x]"),
+}
+if sys.version_info >= (3, 11):  # without tomllib there is one refusal, before the text is looked at
+    SHAPES.update({f"toml {shape}": row for shape, row in TOML_SHAPES.items()})
 
 
 def seconds(data: bytes, name: str) -> float:
@@ -77,17 +128,28 @@ def within(limit: float, data: bytes, name: str = "p") -> bool:
     return any(seconds(data, name) < limit for _ in range(3))
 
 
+def suffixed(shape: str) -> str:
+    return "p.toml" if shape.startswith("toml ") else "p"
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 def test_time_grows_with_the_size_only(shape: str) -> None:
-    assert within(1, filled(SHAPES[shape], SMALLER))
+    assert within(1, filled(SHAPES[shape], SMALLER), suffixed(shape))
 
 
-@pytest.mark.parametrize("shape", ["flow items", "maps in items", "json items"])
+LARGEST = ["flow items", "maps in items", "json items", "toml items", "toml inline tables", "toml lists of tables"]
+
+
+@pytest.mark.parametrize("shape", [shape for shape in LARGEST if shape in SHAPES])
 def test_the_largest_document_is_read_in_time(shape: str) -> None:
-    assert within(6, filled(SHAPES[shape], MAX_BYTES))
+    assert within(6, filled(SHAPES[shape], MAX_BYTES), suffixed(shape))
 
 
 def test_many_different_keys_are_read_in_time() -> None:
     keys = range(15_000)
     assert within(1, "".join(f"k{key}: {key}\n" for key in keys).encode(), "p.yaml")
     assert within(1, ("{" + ",".join(f'"k{key}":{key}' for key in keys) + "}").encode(), "p.json")
+    if sys.version_info >= (3, 11):
+        assert within(1, "".join(f"k{key} = {key}\n" for key in keys).encode(), "p.toml")
+        assert within(1, "".join(f"[k{key}.a]\n" for key in keys).encode(), "p.toml")
+        assert within(1, "".join(f'"\\u0061{key}" = 1\n' for key in keys).encode(), "p.toml")

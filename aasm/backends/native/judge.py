@@ -1,0 +1,110 @@
+# SPDX-FileCopyrightText: 2026 The aasm authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the boundary of a run decides about one action: read from the ruleset and the filter that a launch installs.
+
+Pure. It decides as the kernel does and asks nothing: a path gets the rights of every rule on itself or on a directory
+above it, by device and inode (Documentation/userspace-api/landlock.rst); a call gets the verdict of its number.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..._sys import bpf, landlock
+from ...model.question import Action, Decision, Kind, Object, Question
+from . import filters, floor, rules
+
+
+class Compiled(NamedTuple):
+    """The controls of one launch, before they become bytes."""
+
+    deciding: rules.Handled
+    rules: tuple[rules.Rule, ...]
+    filter: bpf.Filter
+
+
+def decide(compiled: Compiled, question: Question) -> Decision:
+    """Return what these controls make of an action."""
+    if question.action is Action.SYSCALL:
+        return _call(compiled.filter, question.name)
+    if question.action is Action.CONNECT:
+        return _socket(compiled.filter, (floor.AF_INET, floor.AF_INET6), "the filter opens no internet socket")
+    if question.action is Action.UNIX:
+        return _socket(compiled.filter, (floor.AF_UNIX,), "the filter opens no unix socket, whatever the policy says")
+    assert question.target is not None  # every other action is about a path
+    return _path(compiled, question.target, _needed(question.action, question.target))
+
+
+# --- paths ------------------------------------------------------------------------------------------
+
+
+def _needed(action: Action, target: Object) -> int:
+    """Return the rights that an action asks for on its object, or on the directory that would hold it."""
+    if action is Action.EXECUTE:  # execve(2) opens the file for reading as well
+        return landlock.LANDLOCK_ACCESS_FS_EXECUTE | landlock.LANDLOCK_ACCESS_FS_READ_FILE
+    if action is Action.READ:
+        whole = target.kind is Kind.DIRECTORY
+        return landlock.LANDLOCK_ACCESS_FS_READ_DIR if whole else landlock.LANDLOCK_ACCESS_FS_READ_FILE
+    rights = landlock.LANDLOCK_ACCESS_FS_WRITE_FILE
+    if target.kind is not Kind.FILE:
+        rights |= landlock.LANDLOCK_ACCESS_FS_MAKE_REG
+    return rights | (landlock.LANDLOCK_ACCESS_FS_MAKE_DIR if target.depth > 1 else 0)
+
+
+def _path(compiled: Compiled, target: Object, needed: int) -> Decision:
+    decided = needed & compiled.deciding.fs
+    if not decided:
+        return Decision(True, False)
+    applying = [rule for rule in compiled.rules if (rule.grant.device, rule.grant.inode) in target.identities]
+    given = 0
+    for rule in applying:
+        given |= rule.access
+    missing = decided & ~given
+    if missing:
+        detail = f"no rule gives {' and '.join(landlock.names(missing, 'fs'))}"
+        return Decision(False, True, (), detail, lacking=_verbs(missing))
+    return Decision(True, True, tuple(rule.grant for rule in applying if rule.access & decided))
+
+
+def _verbs(rights: int) -> tuple[Action, ...]:
+    """Return the verbs of a policy that these rights belong to."""
+    of = {
+        Action.EXECUTE: landlock.EXECUTE,
+        Action.READ: landlock.READ_RIGHTS,
+        Action.WRITE: landlock.WRITE_RIGHTS | landlock.DEVICE,
+    }
+    return tuple(action for action, mask in of.items() if rights & mask)
+
+
+# --- calls ------------------------------------------------------------------------------------------
+
+
+def _call(found: bpf.Filter, name: str) -> Decision:
+    number = found.arch.numbers.get(name)
+    if number is None:
+        return Decision(False, True, (), f"{found.arch.name} has no call of this name (ENOSYS)", floor=True)
+    verdicts = _verdicts(found, number)
+    refusals = ", ".join(sorted(_words(verdict) for verdict in verdicts - {bpf.ALLOW}))
+    if bpf.ALLOW in verdicts:
+        return Decision(True, True, (), f"some of its arguments are refused ({refusals})" if refusals else "")
+    in_every_run = bpf.ALLOW not in _verdicts(filters.last(found.arch, filters.FilterPlan()), number)
+    return Decision(False, True, (), f"it is answered with {refusals}", floor=in_every_run)
+
+
+def _verdicts(found: bpf.Filter, number: int) -> set[int]:
+    rule = found.rules.get(number, found.known)
+    return {*(clause.verdict for clause in rule.clauses), rule.otherwise} if isinstance(rule, bpf.Checked) else {rule}
+
+
+def _words(verdict: int) -> str:
+    return bpf.verdict_name(verdict).replace("ERRNO(", "").rstrip(")")
+
+
+def _socket(found: bpf.Filter, families: tuple[int, ...], refused: str) -> Decision:
+    rule = found.rules.get(found.arch.numbers["socket"], found.known)
+    if isinstance(rule, bpf.Checked):
+        opening = [clause.conditions for clause in rule.clauses if clause.verdict == bpf.ALLOW]
+        allowed = any(item.arg == 0 and item.equals in families for conditions in opening for item in conditions)
+    else:
+        allowed = rule == bpf.ALLOW
+    return Decision(allowed, not allowed, (), "" if allowed else refused, floor=families == (floor.AF_UNIX,))

@@ -1,0 +1,156 @@
+# SPDX-FileCopyrightText: 2026 The aasm authors
+# SPDX-License-Identifier: Apache-2.0
+"""What one execve opens, and what env starts then: scripts, their interpreters, the program, its loader.
+
+Follows execve(2), exec(3), and the kernel's fs/exec.c and fs/binfmt_elf.c.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from typing import NamedTuple
+
+from ..errors import HostError, UsageError, system_text
+from . import elf
+from .firstline import FIRST_BYTES, FirstLine, env_command, first_line
+from .linking import Linker
+from .listing import NOT_THERE, File, Listing, absolute, reading
+
+_MOST_SCRIPTS = 5  # in a row: exec_binprm() of fs/exec.c
+_MOST_STARTS = 16  # programs that env starts, one after the other; more are taken for a circle
+_HOSTS = {"x86_64": (62, 3), "aarch64": (183, 40), "riscv64": (243,)}  # uname -m: the e_machine that it can run
+
+
+class Start(NamedTuple):
+    """What execvp is asked for. `shell`: a file of unknown kind goes to /bin/sh, as execvp itself does it."""
+
+    name: str
+    path: str
+    cwd: str
+    why: str
+    shell: bool = False
+
+
+def _candidates(start: Start) -> list[str]:
+    if "/" in start.name or not start.name:
+        return [absolute(start.name, start.cwd)] if start.name else []
+    return [os.path.join(absolute(folder, start.cwd), start.name) for folder in start.path.split(":")]
+
+
+def _unusable(path: str) -> str:
+    """Return why execvp passes over a candidate, "" when it does not."""
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError) as problem:  # ValueError: a character that no path can hold
+        return system_text(problem) if isinstance(problem, OSError) else "cannot be a path"
+    if not stat.S_ISREG(found.st_mode):
+        return "is not a regular file"
+    return "" if os.access(path, os.X_OK) else "is not executable"
+
+
+def _chain(path: str, start: Start) -> list[File]:
+    """Return what execve opens for `path`: its scripts, then the program, then the loader, or the first that lacks."""
+    files = [_file(path, start.why, start.shell)]
+    while files[-1].line:
+        if len(files) > _MOST_SCRIPTS:
+            raise HostError(f"more than {_MOST_SCRIPTS} scripts in a row", path, "name a program as interpreter")
+        files.append(_file(absolute(files[-1].line.interpreter, start.cwd), f"interpreter of {files[-1].path}"))
+    program = files[-1]
+    if program.loader:
+        loader = _file(absolute(program.loader, start.cwd), f"loader of {program.path}")
+        if loader.kind != program.kind and not loader.missing:
+            raise HostError(f"cannot be the loader of {program.path}", loader.path, "install one of the same kind")
+        files.append(loader)
+    return files
+
+
+def _file(path: str, why: str, shell: bool = False) -> File:
+    """Return what execve finds at `path`."""
+    reason = _unusable(path)
+    if reason in NOT_THERE:
+        return File(path, why, missing=reason)
+    if reason:
+        raise HostError(reason, path, f"put a program there that may be executed: it is the {why}")
+    with reading(path) as read:
+        head = read(0, FIRST_BYTES)
+        kind = elf.kind_of(head)
+        if kind is not None:
+            _expect_own_machine(path, kind)
+            loader = elf.loader_of(read, path)
+            dynamic = elf.dynamic_of(read, path) if loader else elf.Dynamic()
+            return File(path, why, kind=kind, loader=loader, dynamic=dynamic)
+    line = first_line(head) if head[:2] == b"#!" else FirstLine("/bin/sh", "") if shell else None
+    if line is None:
+        what = "has a first line without an interpreter" if head[:2] == b"#!" else "is neither an ELF file nor a script"
+        raise HostError(what, path, "begin it with #! and the path of its interpreter")
+    return File(path, why, line=line)
+
+
+def _expect_own_machine(path: str, kind: elf.Kind) -> None:
+    own, order = os.uname().machine, "<" if sys.byteorder == "little" else ">"
+    if kind.order != order or kind.machine not in _HOSTS.get(own, (kind.machine,)):
+        name = elf.MACHINES.get(kind.machine, f"ELF machine {kind.machine}")
+        raise HostError(f"is for another machine ({name}) than this one ({own})", path, f"install it for {own}")
+
+
+def follow(start: Start, listing: Listing) -> None:
+    """Add what `start` needs, and what is started in turn by an env that its first line names."""
+    scripts: list[File] = []
+    for _ in range(_MOST_STARTS):
+        files = _choose(start, listing)
+        if not files and not listing.found:
+            raise _not_found(start)
+        if not files:
+            return listing.add(start.name, "execute", start.why, "no directory of PATH has it")
+        for file in files:
+            listing.add(file.path, "execute", file.why, file.missing)
+        if files[-1].missing:
+            return None
+        own = [file for file in files if file.line]
+        scripts += own
+        if files[len(own)].loader:
+            Linker(listing, files[len(own)], files[-1], start.cwd).run()
+        following = _started_by_env(own[-1], start) if own else None
+        if following is None:
+            for script in reversed(scripts):
+                listing.add(script.path, "read", "the script itself, which its interpreter reads")
+            return None
+        start = following
+    raise HostError("is started by its own first line, without an end", scripts[-1].path, "name an interpreter")
+
+
+def _choose(start: Start, listing: Listing) -> list[File]:
+    """Return the chain of the candidate that execvp executes; none when there is no candidate."""
+    incomplete: list[File] = []
+    for candidate in _candidates(start):
+        listing.spend(start.name)
+        if not _unusable(candidate):
+            files = _chain(candidate, start)
+            if not files[-1].missing:
+                return files
+            incomplete = incomplete or files  # execvp goes on: execve said ENOENT
+    return incomplete
+
+
+def _not_found(start: Start) -> UsageError:
+    for candidate in _candidates(start):
+        reason = _unusable(candidate)
+        if reason not in NOT_THERE:
+            return UsageError(reason, candidate, "name a file that may be executed, or chmod +x it")
+    return UsageError("not found", start.name or "the empty name", "name a program that exists, or set PATH with --env")
+
+
+def _started_by_env(script: File, start: Start) -> Start | None:
+    line = script.line
+    if line is None or os.path.basename(line.interpreter) != "env":
+        return None
+    try:
+        command = env_command(line.argument)
+    except ValueError as problem:
+        what = f"has a first line that cannot be followed: {problem}"
+        raise HostError(what, script.path, "name its interpreter there") from None
+    cwd = absolute(command.folder, start.cwd) if command.folder else start.cwd
+    path = start.path if command.path is None else command.path
+    return Start(command.program or script.path, path, cwd, f"env looks for it, for {script.path}", shell=True)

@@ -1,0 +1,320 @@
+# SPDX-FileCopyrightText: 2026 The aasm authors
+# SPDX-License-Identifier: Apache-2.0
+"""The kinds of values a policy has: each reads one node into an entry, or raises PolicyError at its place.
+
+Nothing here knows which key a value belongs to; `label` is its dotted name, for the error.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Callable, Container, List, NamedTuple, Optional, Sequence, Tuple, TypeVar
+
+from ..errors import PolicyError
+from ..model import privileges
+from ..model.ambient import supervisors_own
+from ..model.domains import DOMAINS
+from . import checks
+from .node import Node, refuse, shown, where
+from .places import path_value
+from .values import Entry, Listing
+from .vocabulary import (
+    CAPABILITIES as CAPABILITY_WORDS,
+    CREDENTIAL_ACTIONS,
+    EXCEED_ACTIONS,
+    GLOBAL_SCOPE,
+    NAMED_CAPABILITIES,
+    NAMED_SCOPES,
+    POSTURES as POSTURE_WORDS,
+)
+
+T = TypeVar("T")
+
+
+class Reading:
+    """One document while it is read: its name, the calls that nobody may be allowed, and every fault so far."""
+
+    def __init__(self, name: str, refused_calls: Container[str] = ()) -> None:
+        self.name, self.refused_calls = name, refused_calls
+        self.faults: List[PolicyError] = []
+
+    def attempt(self, read: Callable[..., T], *args: Any) -> Optional[T]:
+        """Return what `read` gives, or None once its PolicyError has been kept."""
+        try:
+            return read(*args)
+        except PolicyError as problem:
+            self.faults.append(problem)
+            return None
+
+    def at(self, node: Node) -> Tuple[str]:
+        """Return the origin of a node, as entries keep it."""
+        return (where(self.name, node),)
+
+
+One = Callable[[Reading, Node, str], Entry]
+
+
+class Kind(NamedTuple):
+    """A kind of value. `words` say what it is; with `many` it is a list of what `one` reads."""
+
+    words: str
+    one: One
+    many: bool = False
+
+
+def listed(reading: Reading, node: Node, label: str, one: One) -> Listing:
+    """Return the list whose entries `one` reads; each fault is kept, and PolicyError raised for what is no list."""
+    items = checks.items(reading.name, node, label)
+    made = (reading.attempt(one, reading, item, f"{checks.ENTRY}{label}") for item in items)
+    return Listing(tuple(entry for entry in made if entry is not None), reading.at(node))
+
+
+def _entry(reading: Reading, node: Node, value: Any, text: Optional[str] = None, optional: bool = False) -> Entry:
+    return Entry(str(value) if text is None else text, value, reading.at(node), optional)
+
+
+# --- texts ------------------------------------------------------------------------------------------
+
+
+def word(reading: Reading, node: Node, label: str) -> Entry:
+    """Read a text that is not blank."""
+    return _entry(reading, node, checks.filled(reading.name, node, label))
+
+
+def _choice(words: Sequence[str], what: str) -> One:
+    def one(reading: Reading, node: Node, label: str) -> Entry:
+        return _entry(reading, node, checks.one_of(reading.name, node, label, words, what))
+
+    return one
+
+
+def _matching(pattern: str, what: str, remedy: str) -> One:
+    compiled: List[re.Pattern[str]] = []
+
+    def one(reading: Reading, node: Node, label: str) -> Entry:
+        text = checks.text(reading.name, node, label)
+        if not compiled:
+            compiled.append(re.compile(pattern, re.ASCII))
+        if not compiled[0].fullmatch(text):
+            refuse(reading.name, node, f"{shown(text)} in {checks.inside(label)} is not {what}", remedy)
+        return _entry(reading, node, text)
+
+    return one
+
+
+def _capability(reading: Reading, node: Node, label: str) -> Entry:
+    text = checks.text(reading.name, node, label)
+    if any(text.startswith(prefix) and text[len(prefix) :].strip() for prefix in NAMED_CAPABILITIES):
+        return _entry(reading, node, text)
+    known = (*CAPABILITY_WORDS, *(f"{prefix}NAME" for prefix in NAMED_CAPABILITIES))
+    return _entry(reading, node, checks.one_of(reading.name, node, label, known, "a capability"))
+
+
+def scope(reading: Reading, node: Node, label: str) -> Entry:
+    """Read `global`, or one of `org:` `team:` `agent:` `tool:` with a name behind it."""
+    text = checks.text(reading.name, node, label)
+    prefix = next((prefix for prefix in NAMED_SCOPES if text.startswith(prefix)), "")
+    own = text[len(prefix) :]
+    if text != GLOBAL_SCOPE and (not prefix or not own or not own.isprintable() or " " in own):
+        spelled = ", ".join(f"{prefix}NAME" for prefix in NAMED_SCOPES)
+        refuse(reading.name, node, f"{shown(text)} is not a scope", f"write {GLOBAL_SCOPE}, or one of {spelled}")
+    return _entry(reading, node, text)
+
+
+def _syscall(reading: Reading, node: Node, label: str) -> Entry:
+    from . import calls  # only here: most policies name none, and it loads the tables of every architecture
+
+    text = checks.text(reading.name, node, label)
+    if not calls.known(text):
+        remedy = f"name a call of Linux, or one of {', '.join(calls.GROUPS)}"
+        close = checks.closest(text, calls.spellings())
+        refuse(reading.name, node, f"{shown(text)} is no system call and no group of them", close + remedy)
+    for name in calls.expand(text):
+        if name in reading.refused_calls:
+            what = f"{shown(name)} is refused in every boundary, so allowing it would mean nothing"
+            refuse(reading.name, node, what, "take it out")
+    return _entry(reading, node, calls.expand(text), text)
+
+
+def _variable(reading: Reading, node: Node, label: str) -> Entry:
+    entry = _name_of_variable(reading, node, label)
+    if supervisors_own(entry.text.encode()):
+        refuse(reading.name, node, f"{entry.text} is authority of the supervisor and never passed on", "take it out")
+    return entry
+
+
+# What these texts look like; the JSON schema says the same.
+VARIABLE = "[A-Za-z_][A-Za-z0-9_]*"
+ZONE = "[A-Za-z][A-Za-z0-9_+-]*(?:/[A-Za-z0-9][A-Za-z0-9_+-]*){0,2}"
+TIME_OF_DAY = "(?:[01][0-9]|2[0-3]):[0-5][0-9]"
+_SPAN = "[0-9]{1,9} ?(?:s|m|h|d|w|seconds?|minutes?|hours?|days?|weeks?|months?)"
+SPANS = f"{_SPAN}(?: ?{_SPAN}){{0,5}}"
+
+_name_of_variable = _matching(
+    VARIABLE, "the name of an environment variable", "write a name alone, without = and without *"
+)
+
+
+def _privilege(reading: Reading, node: Node, label: str) -> Entry:
+    text = checks.one_of(reading.name, node, label, privileges.NAMES, "a capability of the kernel")
+    if text in privileges.NEVER:
+        refuse(reading.name, node, f"{text} cannot be allowed: {privileges.NEVER[text]}", "take it out")
+    return _entry(reading, node, text)
+
+
+def _pattern(reading: Reading, node: Node, label: str) -> Entry:
+    text = checks.filled(reading.name, node, label)
+    try:
+        re.compile(text)
+    except (re.error, OverflowError, RecursionError) as problem:
+        what = f"{shown(text)} in {checks.inside(label)} is no regular expression: {problem}"
+        refuse(reading.name, node, what, "write it as Python's re reads it")
+    return _entry(reading, node, text)
+
+
+def _condition(reading: Reading, node: Node, label: str) -> Entry:
+    from . import expression  # only here: few policies hold one
+
+    text = checks.filled(reading.name, node, label)
+    try:
+        return _entry(reading, node, expression.parse(text), text)
+    except expression.ExpressionError as problem:
+        what = f"in {label}, at character {problem.at + 1} of its text: {problem.what}"
+        refuse(reading.name, node, what, problem.remedy)
+
+
+def _timezone(reading: Reading, node: Node, label: str) -> Entry:
+    entry = _name_of_timezone(reading, node, label)
+    import os
+
+    base = "/usr/share/zoneinfo"  # tzset(3); a host without it cannot tell, and a launch does not act on the key
+    if os.path.isdir(base) and not os.path.isfile(os.path.join(base, entry.text)):
+        refuse(reading.name, node, f"{shown(entry.text)} is no time zone of this host", "write Area/City")
+    return entry
+
+
+_name_of_timezone = _matching(
+    ZONE,
+    "the name of a time zone",
+    "write it as in Europe/Berlin, or UTC",
+)
+
+
+# --- numbers ----------------------------------------------------------------------------------------
+
+
+def _count(reading: Reading, node: Node, label: str) -> Entry:
+    return _entry(reading, node, checks.count(reading.name, node, label))
+
+
+def _truth(reading: Reading, node: Node, label: str) -> Entry:
+    value = checks.truth(reading.name, node, label)
+    return _entry(reading, node, value, "true" if value else "false")
+
+
+def _amount(reading: Reading, node: Node, label: str) -> Entry:
+    value = node.value
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        checks.wrong(reading.name, node, label, "a number", "write an amount such as 20.0, without quotes")
+    if value < 0:
+        refuse(reading.name, node, f"{label} is {value}", "write an amount from 0 up")
+    return _entry(reading, node, value)
+
+
+def _port(reading: Reading, node: Node, label: str) -> Entry:
+    value = checks.count(reading.name, node, label)
+    if value > 65535:
+        refuse(reading.name, node, f"{label} is {value}", "write a port from 1 to 65535")
+    return _entry(reading, node, value)
+
+
+# --- paths, hosts, maps -----------------------------------------------------------------------------
+
+
+def _path(reading: Reading, node: Node, label: str) -> Entry:
+    if not isinstance(node.value, dict):
+        text = checks.text(reading.name, node, label)
+        return _entry(reading, node, path_value(text, reading.at(node)[0]), text)
+    found = checks.members(reading.name, node, label, ("path", "optional"))
+    if "path" not in found:
+        refuse(reading.name, node, f"{label} has no path", "write it as {path: /an/absolute/path, optional: true}")
+    inner, stated = found["path"].node, found.get("optional")
+    text = checks.text(reading.name, inner, f"path of {label}")
+    optional = stated is not None and checks.truth(reading.name, stated.node, f"optional of {label}")
+    return _entry(reading, inner, path_value(text, reading.at(inner)[0]), text, optional)
+
+
+def _host(reading: Reading, node: Node, label: str) -> Entry:
+    from .hosts import host_value  # only here: a launch without hosts need not pay for it
+
+    text = checks.text(reading.name, node, label)
+    return _entry(reading, node, host_value(text, reading.at(node)[0]), text)
+
+
+class Hours(NamedTuple):
+    """When an agent may act: from `start` to before `end`, minutes since midnight, by the clock of a time zone."""
+
+    start: int
+    end: int
+    timezone: str
+
+
+def _hours(reading: Reading, node: Node, label: str) -> Entry:
+    found = checks.members(reading.name, node, label, ("start", "end", "timezone"))
+    for key in ("start", "end"):
+        if key not in found:
+            refuse(reading.name, node, f"{label} has no {key}", 'write start and end as "HH:MM"')
+    start, end = (_clock(reading, found[key].node, f"{label}.{key}") for key in ("start", "end"))
+    if start.value >= end.value:
+        what = f"{label} begins at {start.text} and ends at {end.text}, which is not later"
+        refuse(reading.name, found["end"].node, what, "write an end behind the start, on the same day")
+    zone = _timezone(reading, found["timezone"].node, f"{label}.timezone").text if "timezone" in found else "UTC"
+    return _entry(reading, node, Hours(start.value, end.value, zone), f"{start.text}-{end.text} {zone}")
+
+
+_TIME = _matching(TIME_OF_DAY, "a time of day", 'write "HH:MM" in quotes, from 00:00 to 23:59')
+
+
+def _clock(reading: Reading, node: Node, label: str) -> Entry:
+    entry = _TIME(reading, node, label)
+    hour, minute = entry.text.split(":")
+    return entry._replace(value=int(hour) * 60 + int(minute))
+
+
+def _lease_scope(reading: Reading, node: Node, label: str) -> Entry:
+    """Read `whole` or a list of selectors; the value of `whole` is None."""
+    if node.value == "whole":
+        return _entry(reading, node, None, "whole")
+    if not isinstance(node.value, tuple) or not node.value:
+        checks.wrong(reading.name, node, label, "whole, or a list of selectors", "write whole, or name at least one")
+    names = tuple(checks.filled(reading.name, item, f"{checks.ENTRY}{label}") for item in node.value)
+    return _entry(reading, node, names, ", ".join(names))
+
+
+_DOMAIN = _choice(tuple(domain.value for domain in DOMAINS), "a capability domain")
+
+PATHS = Kind("list of paths", _path, True)
+HOSTS = Kind("list of hosts", _host, True)
+PORTS = Kind("list of ports", _port, True)
+VARIABLES = Kind("list of variables", _variable, True)
+PRIVILEGES = Kind("list of kernel capabilities", _privilege, True)
+CAPABILITIES = Kind("list of capabilities", _capability, True)
+SYSCALLS = Kind("list of system calls", _syscall, True)
+PATTERNS = Kind("list of regular expressions", _pattern, True)
+WORDS = Kind("list of texts", word, True)
+DOMAINS_OF_TOOL = Kind("list of domains", _DOMAIN, True)
+WORD = Kind("text", word)
+COUNT = Kind("whole number from 1", _count)
+AMOUNT = Kind("number from 0", _amount)
+TRUTH = Kind("true or false", _truth)
+CONDITION = Kind("condition", _condition)
+HOURS = Kind("map of start, end, timezone", _hours)
+TIMEZONE = Kind("time zone", _timezone)
+DURATION = Kind("duration", _matching(SPANS, "a duration", "write it as in 30d or 12h 30m"))
+DOMAIN = Kind("domain", _DOMAIN)
+LEASE_SCOPE = Kind("whole, or list of selectors", _lease_scope)
+EXCEED_ACTION = Kind("one of " + ", ".join(EXCEED_ACTIONS), _choice(EXCEED_ACTIONS, "what exceeding may lead to"))
+CREDENTIAL_ACTION = Kind(
+    "one of " + ", ".join(CREDENTIAL_ACTIONS), _choice(CREDENTIAL_ACTIONS, "what a credential may lead to")
+)
+POSTURE = Kind("one of " + ", ".join(POSTURE_WORDS), _choice(POSTURE_WORDS, "a posture"))
