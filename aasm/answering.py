@@ -8,6 +8,7 @@ modes say is asked of the kernel. This module finds the words. It executes nothi
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 from typing import Callable, Iterator, NamedTuple
@@ -17,6 +18,7 @@ from .model.domains import CapabilityDomain as Domain
 from .model.grants import Grant
 from .model.question import Action, Decision, Kind, Object, Question
 from .policy import lowering
+from .policy.grants import Wanted
 from .policy.hosts import host_value, wider
 from .policy.values import Policy
 from .policy.walk import walk_as_far_as_possible
@@ -44,12 +46,24 @@ def answer(found: Resolution, policy: Policy | None, question: Question, modes: 
         return _made(question, False, why, _listed_hosts(policy, question), "")
     decision = found.backend.decide(found.run, found.host, question)
     if not decision.allowed:
-        return _refused(found, policy, question, decision)
+        return _checked(found, _refused(found, policy, question, decision), question, decision, modes)
     denied = modes(question) if question.target is not None else ""
     if denied:
         return _made(question, False, f"the boundary allows it, and yet: {denied}", (), "")
     by = tuple(dict.fromkeys(_origins(found, policy, question, decision)))
     return _made(question, True, _why_allowed(found, question, decision), by, "")
+
+
+def _checked(found: Resolution, made: Answer, question: Question, decision: Decision, modes: Modes) -> Answer:
+    """Take back a proposal that would not help: the modes refuse as well, or a launch would refuse the entry."""
+    if not made.add or question.action not in _KEY:
+        return made
+    problem = modes(question)
+    if problem:
+        return made._replace(why=f"{made.why}; and: {problem}", add="")
+    read, write, execute = (verb in decision.lacking for verb in (Action.READ, Action.WRITE, Action.EXECUTE))
+    problem = found.admits(Wanted(_to_add(question), read, write, "the new entry", execute))
+    return made._replace(why=f"{made.why}; no launch would take an entry for it: {problem}", add="") if problem else made
 
 
 def _made(question: Question, allowed: bool, why: str, by: tuple[str, ...], add: str) -> Answer:
@@ -193,9 +207,11 @@ def _refused(found: Resolution, policy: Policy, question: Question, decision: De
     if denial is not None and denial.stated_by == "capabilities":
         return _made(question, False, f"{domain.value} is denied as a whole", _denials(policy), "")
     if question.action is Action.SYSCALL:
-        return _refused_call(policy, question, decision)
+        return _refused_call(policy, question, decision, question)
     if question.action in _KEY:
         return _refused_path(policy, question, decision)
+    if decision.call:
+        return _refused_call(policy, question._replace(name=decision.call), decision, question)
     by = () if listing is None else (f"{key} at {listing.where}",)
     return _made(question, False, decision.detail, by, "")
 
@@ -208,19 +224,20 @@ def _refused_path(policy: Policy, question: Question, decision: Decision) -> Ans
     add = " and to ".join(f"{key} ({where})" for key, where in places)
     path = _to_add(question)
     by = tuple(f"{key} at {where}" for key, where in places)
-    return _made(question, False, why, by, f'"{path}" to {add}' if path and add else "")
+    return _made(question, False, why, by, f"{json.dumps(path, ensure_ascii=False)} to {add}" if path and add else "")
 
 
-def _refused_call(policy: Policy, question: Question, decision: Decision) -> Answer:
+def _refused_call(policy: Policy, question: Question, decision: Decision, asked: Question) -> Answer:
+    """Say why the call that `question` names is refused, in answer to what was `asked`."""
     listing = policy.listing(lowering.CALLS)
     if decision.floor:
-        return _made(question, False, f"{decision.detail} in every boundary, whatever a policy says", (), "")
+        return _made(asked, False, f"{decision.detail} in every boundary, whatever a policy says", (), "")
     if listing is None or question.name in [name for entry in listing.entries for name in entry.value]:
         why = f"{decision.detail}, since the policy refuses what it is for: the network, or new processes"
-        return _made(question, False, why, tuple(_about_sockets_and_processes(policy)), "")
+        return _made(asked, False, why, tuple(_about_sockets_and_processes(policy)), "")
     by = (f"{lowering.CALLS} at {listing.where}",)
     add = f"{question.name} to {lowering.CALLS} ({listing.where})"
-    return _made(question, False, f"{decision.detail}: it is not among the calls that are allowed", by, add)
+    return _made(asked, False, f"{decision.detail}: it is not among the calls that are allowed", by, add)
 
 
 def _about_sockets_and_processes(policy: Policy) -> Iterator[str]:
@@ -240,7 +257,11 @@ def _to_add(question: Question) -> str:
     place = question.target
     if place is None or place.kind is Kind.IMPOSSIBLE:
         return ""
-    return place.existing if question.action is Action.WRITE and place.kind is Kind.MISSING else place.path
+    try:
+        place.existing.encode()
+    except UnicodeEncodeError:  # no policy can name it
+        return ""
+    return place.existing
 
 
 def _listed_hosts(policy: Policy | None, question: Question) -> tuple[str, ...]:

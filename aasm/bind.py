@@ -13,7 +13,7 @@ from typing import Iterator, NamedTuple
 from . import state
 from ._sys import process
 from .backends.base import Backend
-from .errors import AasmError, HostError, UsageError, system_text
+from .errors import AasmError, HostError, PolicyError, UsageError, system_text
 from .governance import ledger
 from .model import environment
 from .model.descriptors import Descriptor, DescriptorDisposition, DescriptorInventory
@@ -215,6 +215,20 @@ def _grants(
     kept = [item._replace(remedy="send it elsewhere") for item in ours(around, stated.policy_files)]
     grant_checks.check_trusted(_streams(), kept)
     return (*stated_grants, *_own(stated, backend, scratch))
+
+
+def inadmissible(request: Request, around: Surroundings, stated: Stated, further: grant_checks.Wanted) -> str:
+    """Return why a launch would refuse one more path beside those that the policy states, or an empty text."""
+    try:
+        made = grant_checks.resolve((*stated.wanted, further))
+        place = walk(further.path).path
+        new = [grant for grant in made if grant.path == place]
+        grant_checks.check_trusted(new, trusted(request, around, stated.policy_files))
+    except PolicyError as problem:
+        return problem.what
+    except OSError as problem:
+        return system_text(problem)
+    return ""
 
 
 def _streams() -> Iterator[Grant]:

@@ -10,13 +10,14 @@ from __future__ import annotations
 import errno
 import os
 import time
+from functools import partial
 from typing import Callable, NamedTuple, Protocol
 
 from . import evidence as evidence_stage, state
 from ._sys.order import OrderError
 from ._sys.probe import HostFacts, host_facts
 from .backends.base import Backend, LaunchFacts
-from .bind import Scratch, bind, workdir_as_given, working_dir
+from .bind import Scratch, bind, inadmissible, workdir_as_given, working_dir
 from .errors import (
     CANNOT_EXECUTE,
     NOT_FOUND,
@@ -41,6 +42,7 @@ from .model.report import IsolationReport, ReportStage
 from .model.request import Request
 from .model.requirements import CAPABILITY, Identity, permitted_of
 from .model.resolved import ResolvedRun, SpawnSpec
+from .policy.grants import Wanted
 from .policy.values import Policy
 from .receipt import build, store
 from .sealing import receipt_facts
@@ -63,6 +65,10 @@ class Voice(Protocol):
         """Show the report of one stage."""
 
 
+def _unknown(further: Wanted) -> str:
+    raise InternalError(f"nobody knows whether {further.path} could be granted: the run was not resolved")
+
+
 class Resolution(NamedTuple):
     """A resolved run, with what its launch needs beside it. `backend` is None when there is nothing to launch with."""
 
@@ -70,6 +76,7 @@ class Resolution(NamedTuple):
     backend: Backend | None
     host: HostFacts
     policy: Policy | None  # what it goes by, merged and placed; None when there is none that can be used
+    admits: Callable[[Wanted], str] = _unknown  # why a further path could not be granted beside the others, or ""
 
 
 class Result(NamedTuple):
@@ -93,7 +100,7 @@ def resolve(request: Request, around: Surroundings, identity: Identity, scratch:
     stated = state_policy(request, around, workdir_as_given(request, around))
     chosen = choose(request, stated, host)
     run = bind(request, around, identity, stated, chosen, scratch)
-    return Resolution(run, chosen.backend, host, stated.effective)
+    return Resolution(run, chosen.backend, host, stated.effective, partial(inadmissible, request, around, stated))
 
 
 def preview(request: Request, identity: Identity, by_hand: bool) -> Resolution:

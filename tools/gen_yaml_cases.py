@@ -4,7 +4,7 @@
 """Write the cases of tests/property/test_reader_agrees.py: YAML documents beside what independent readers see in them.
 
     python tools/gen_yaml_cases.py            ask about every document of written.json, and draw drawn.json anew
-    python tools/gen_yaml_cases.py --check    write nothing; ask again about all that is stored, exit 1 on any change
+    python tools/gen_yaml_cases.py --ask-again   write nothing; ask about all that is stored, exit 1 on a change
 
 This is the one tool that needs more than the standard library, and only when it runs: a Python with PyYAML (built with
 libyaml) and ruamel.yaml, and `node` with the package `yaml`, found through NODE_PATH. Neither the package nor its tests
@@ -257,8 +257,8 @@ def file_text(about: str, readers: Readers, groups: Groups) -> str:
 
 
 def main(argv: List[str]) -> int:
-    if argv not in ([], ["--check"]):
-        print("usage: gen_yaml_cases.py [--check]", file=sys.stderr)
+    if argv not in ([], ["--ask-again"]):
+        print("usage: gen_yaml_cases.py [--ask-again]", file=sys.stderr)
         return 2
     readers = Readers()
     if argv:

@@ -54,7 +54,8 @@ class Decision(NamedTuple):
     """What a boundary decides. `restricted` is whether it decides about such actions at all.
 
     `grants` are those that give it. `detail` says what refuses it, or under which condition it is allowed; `floor` is
-    whether the backend refuses it in every run, whatever a policy says. `lacking` are the verbs that no grant gives.
+    whether the backend refuses it in every run, whatever a policy says. `lacking` are the verbs that no grant gives,
+    `call` is the system call that an action takes and the filter refuses.
     """
 
     allowed: bool
@@ -63,3 +64,4 @@ class Decision(NamedTuple):
     detail: str = ""
     floor: bool = False
     lacking: tuple[Action, ...] = ()
+    call: str = ""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, Mapping, NamedTuple, Tuple
 
 from . import expression
+from .node import shown
 from .values import Entry, Group, Listing, Policy
 
 
@@ -34,8 +35,8 @@ def judge(policy: Policy, name: str, arguments: Mapping[str, Any]) -> ToolAnswer
 
 def _rule(tools: Mapping[str, Group], name: str) -> Tuple[str, Group]:
     if name in tools:
-        return f"tools.{name}", tools[name]
-    return 'tools."*"', tools.get("*", {})
+        return f"tools.{shown(name)}", tools[name]
+    return f"tools.{shown('*')}", tools.get("*", {})
 
 
 def _conditions(group: Group) -> Tuple[Entry, ...]:

@@ -23,7 +23,7 @@ SECTIONS = ("schedule", "budget", "data", "approval_timeout_secs", "approval")
 
 def statements(policy: Policy) -> Names:
     """Return the statements that no launch acts on, each as `key: value`."""
-    return tuple(_statements(policy))
+    return tuple(dict.fromkeys(_statements(policy)))
 
 
 def _statements(policy: Policy) -> Iterator[str]:
@@ -47,6 +47,9 @@ def _capabilities(policy: Policy) -> Iterator[str]:
     for word in CAPABILITIES if allowed is not None else ():
         if not any(_covers(word, capability) for capability in allowed or ()):
             yield f"capabilities.allow without {word.rstrip(':')}"
+    for capability in allowed or ():  # naming some forbids all others of its kind
+        if capability.startswith(NAMED_CAPABILITIES):
+            yield f"capabilities.allow: {capability}"
 
 
 def _covers(word: str, capability: str) -> bool:

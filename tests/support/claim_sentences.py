@@ -167,6 +167,8 @@ SENTENCES: Dict[str, Dict[str, Tuple[str, ...]]] = {
     STATED: {
         "aasm/explain.py": ("the policy denies file_read as a whole",),
         "aasm/policy/descriptions.py": ("`deny` turns down what would cost more",),
+        "docs/man/aasm-policy.5": ("`deny` turns down what would cost more", "one of deny, suspend"),
+        "docs/policy-format.md": ("one of deny, suspend",),
         "aasm/policy/lowering.py": ("capabilities denies neither terminal_exec nor agent_spawn",),
         "aasm/selecting.py": ("or deny a capability that stands for a whole domain",),
         "README.md": (
@@ -278,7 +280,7 @@ SENTENCES: Dict[str, Dict[str, Tuple[str, ...]]] = {
             "a fixed list of harmless variables",
         ),
         "aasm/cli/options.py": ("nothing but a few harmless names",),
-        "README.md": ("gets a few harmless names",),
+        "README.md": ("gets a few harmless names", "a fixed list of harmless variables"),
         "docs/man/aasm-run.1": ("nothing but a few harmless names",),
         "docs/threat-model.md": ("started with an empty environment, isolated",),
     },

@@ -107,4 +107,7 @@ def _socket(found: bpf.Filter, families: tuple[int, ...], refused: str) -> Decis
         allowed = any(item.arg == 0 and item.equals in families for conditions in opening for item in conditions)
     else:
         allowed = rule == bpf.ALLOW
-    return Decision(allowed, not allowed, (), "" if allowed else refused, floor=families == (floor.AF_UNIX,))
+    if not allowed:
+        return Decision(False, True, (), refused, floor=families == (floor.AF_UNIX,))
+    connecting = _call(found, "connect")
+    return connecting._replace(call="connect") if not connecting.allowed else Decision(True, False)
