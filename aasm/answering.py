@@ -63,7 +63,9 @@ def _checked(found: Resolution, made: Answer, question: Question, decision: Deci
         return made._replace(why=f"{made.why}; and: {problem}", add="")
     read, write, execute = (verb in decision.lacking for verb in (Action.READ, Action.WRITE, Action.EXECUTE))
     problem = found.admits(Wanted(_to_add(question), read, write, "the new entry", execute))
-    return made._replace(why=f"{made.why}; no launch would take an entry for it: {problem}", add="") if problem else made
+    if problem:
+        return made._replace(why=f"{made.why}; no launch would take an entry for it: {problem}", add="")
+    return made
 
 
 def _made(question: Question, allowed: bool, why: str, by: tuple[str, ...], add: str) -> Answer:

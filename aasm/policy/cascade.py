@@ -10,6 +10,7 @@ cannot be told from their letters.
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Callable, Dict, Hashable, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 from ..errors import InternalError, PolicyError
@@ -140,7 +141,7 @@ def meet(key: Key, one: Listing, other: Listing) -> Listing:
     cover = _COVERS.get(key.kind.words, _names)
     first, second = cover(one), cover(other)
     kept: Dict[Hashable, Entry] = {}
-    for entry in (*_narrowed(first, second), *_narrowed(second, first)):
+    for entry in chain(_narrowed(first, second), _narrowed(second, first)):
         kept.setdefault(next(first.wider(entry)), entry)  # two spellings of one thing are one
         if len(kept) > MOST:
             what = f"these lists have more than {MOST} entries in common"

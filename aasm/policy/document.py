@@ -28,21 +28,27 @@ def validate(document: Document, refused_calls: Container[str] = ()) -> Policy:
     First are keys that do not belong where they stand: what is missing may only be missing there. `refused_calls` are
     calls that no boundary lets through, so that allowing one of them is a fault.
     """
-    policy, found = _read_all(document, refused_calls)
+    policy, found = _read_all(document, refused_calls, 1)
     if found:
         raise found[0]
     return policy
 
 
 def examine(document: Document, refused_calls: Container[str] = ()) -> Tuple[Policy, List[PolicyError]]:
-    """Return the policy and every fault of the document, by place. With a fault the policy is not to be used."""
-    policy, found = _read_all(document, refused_calls)
+    """Return the policy and the faults of the document by place, every one of them up to kinds.MOST_FAULTS.
+
+    With a fault the policy is not to be used.
+    """
+    policy, found = _read_all(document, refused_calls, kinds.MOST_FAULTS)
     return policy, sorted(found, key=_position)
 
 
-def _read_all(document: Document, refused_calls: Container[str]) -> Tuple[Policy, List[PolicyError]]:
-    reading = Reading(document.text_name, refused_calls)
-    policy = reading.attempt(_policy, reading, document.root)
+def _read_all(document: Document, refused_calls: Container[str], most: int) -> Tuple[Policy, List[PolicyError]]:
+    reading, policy = Reading(document.text_name, refused_calls, most), None
+    try:
+        policy = reading.attempt(_policy, reading, document.root)
+    except kinds.Enough:
+        pass
     return policy or Policy(document.text_name), reading.faults
 
 

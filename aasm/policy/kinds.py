@@ -31,11 +31,18 @@ from .vocabulary import (
 T = TypeVar("T")
 
 
+MOST_FAULTS = 5000  # of one document; who mends those sees the rest
+
+
+class Enough(Exception):
+    """So many faults were found that looking for more would only take time."""
+
+
 class Reading:
     """One document while it is read: its name, the calls that nobody may be allowed, and every fault so far."""
 
-    def __init__(self, name: str, refused_calls: Container[str] = ()) -> None:
-        self.name, self.refused_calls = name, refused_calls
+    def __init__(self, name: str, refused_calls: Container[str] = (), most: int = MOST_FAULTS) -> None:
+        self.name, self.refused_calls, self.most = name, refused_calls, most
         self.faults: List[PolicyError] = []
 
     def attempt(self, read: Callable[..., T], *args: Any) -> Optional[T]:
@@ -43,7 +50,9 @@ class Reading:
         try:
             return read(*args)
         except PolicyError as problem:
-            self.faults.append(problem)
+            self.faults.append(problem.with_traceback(None))
+            if len(self.faults) >= self.most:
+                raise Enough from None
             return None
 
     def at(self, node: Node) -> Tuple[str]:
@@ -162,11 +171,16 @@ def _privilege(reading: Reading, node: Node, label: str) -> Entry:
     return _entry(reading, node, text)
 
 
+_LONGEST_PATTERN = 4096  # characters; compiling a long one takes seconds
+
+
 def _pattern(reading: Reading, node: Node, label: str) -> Entry:
     text = checks.filled(reading.name, node, label)
+    if len(text) > _LONGEST_PATTERN:
+        refuse(reading.name, node, f"a pattern of more than {_LONGEST_PATTERN} characters", "divide it into several")
     try:
         re.compile(text)
-    except (re.error, OverflowError, RecursionError) as problem:
+    except (re.error, OverflowError, RecursionError, Warning) as problem:
         what = f"{shown(text)} in {checks.inside(label)} is no regular expression: {problem}"
         refuse(reading.name, node, what, "write it as Python's re reads it")
     return _entry(reading, node, text)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Callable, Iterable, Iterator, Mapping, NamedTuple, Optional
 
+from ..errors import PolicyError
 from ..model.domains import DOMAINS, CapabilityDomain as Domain
 from ..model.report import Coverage, RequestedControl, ScopeGranularity
 from ..model.requirements import (
@@ -35,6 +36,8 @@ from ..model.requirements import (
 from .hosts import Host, HostKind, spelled
 from .schema import KEYS
 from .values import Entry, Listing, Policy
+
+MOST = 100_000  # destinations that hosts and ports together may stand for
 
 _ScopeOf = Callable[[Policy], Optional[Scope]]
 
@@ -158,6 +161,9 @@ def _hosts(policy: Policy) -> Scope | None:
     if listing is None and ports is None:
         return None
     entries = [entry.value for entry in listing.entries] if listing is not None else [Host(HostKind.ANY, "*")]
+    if ports is not None and len(entries) * len(ports.entries) > MOST:
+        what = f"{len(entries)} hosts on {len(ports.entries)} ports are more than {MOST} destinations"
+        raise PolicyError(what, ports.where, "state one of the two lists more plainly")
     return _only(spelled(host) for entry in entries for host in with_ports(entry, ports))
 
 

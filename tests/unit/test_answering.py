@@ -166,7 +166,8 @@ def test_nothing_is_to_be_added_that_a_launch_would_be_refused_for(place: Place)
     for name in ("out/new", "state/ledger.jsonl", "/usr/new", "/"):
         found = place.ask(Action.WRITE, name, FILES)
         assert (found.allowed, found.add) == (False, ""), name
-        assert found.why.startswith("no entry of filesystem.write.allow covers it; no launch would take an entry for it: ")
+        words = "no entry of filesystem.write.allow covers it; no launch would take an entry for it: "
+        assert found.why.startswith(words)
 
 
 def test_what_is_to_be_added_can_be_pasted(place: Place) -> None:

@@ -211,7 +211,8 @@ def test_an_allow_list_denies_what_it_leaves_out_and_that_is_listed_too() -> Non
         "capabilities.allow without model",
     )
     every = ["file_delete", "network_inbound", "mcp_tool:x", "model:y"]
-    assert statements(policy({"capabilities": {"allow": every}})) == ()
+    named = ("capabilities.allow: mcp_tool:x", "capabilities.allow: model:y")  # which forbid all others of their kind
+    assert statements(policy({"capabilities": {"allow": every}})) == named
 
 
 # A statement of each section that no launch acts on, how it is read, and how it is reported.
