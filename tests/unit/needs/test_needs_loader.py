@@ -54,11 +54,11 @@ class Tree:
             (root / folder).mkdir(parents=True)
             for name in NAMES:
                 if self.draw.random() < 0.3:
-                    self.library(root / folder / name)
+                    self.shared_object(root / folder / name)
         os.symlink("b", root / "link")
         self.program = write_program(root / "a" / "program", self.file(host_loader(), self.needed() + self.needed()))
 
-    def library(self, path: Path) -> None:
+    def shared_object(self, path: Path) -> None:
         kind = self.draw.randrange(10)
         others = sorted(self.root.rglob("lib*.so"))
         if kind == 0 and others:
@@ -131,7 +131,7 @@ class Place:
         texts = f"\0{root}/lib/\0{root}/usr/lib/\0\0{self.cache}\0{self.preload}\0x86-64-v3:x86-64-v2\0"
         self.loader = write_program(root / "ld.so", elf_file(soname="ld.so", form=HOST) + texts.encode())
 
-    def library(self, path: str, *needed: str, form: Form = HOST) -> str:
+    def shared_object(self, path: str, *needed: str, form: Form = HOST) -> str:
         return write_program(self.root / path, elf_file(needed, os.path.basename(path), form=form))
 
     def needs(self, *needed: str, more: Optional[List[Entry]] = None, rpath: Optional[str] = None) -> Tuple[Need, ...]:
@@ -160,29 +160,29 @@ def write_cache(place: Place, folder: str, *names: str) -> None:
 
 
 def test_the_default_directories_are_those_of_the_loader(place: Place) -> None:
-    place.library("lib/liba.so")
+    place.shared_object("lib/liba.so")
     for name in ("liba.so", "libb.so"):
-        place.library(f"usr/lib/{name}", form=HOST)
-    place.library("lib64/libc.so")
+        place.shared_object(f"usr/lib/{name}", form=HOST)
+    place.shared_object("lib64/libc.so")
     assert place.paths("liba.so", "libb.so", "libc.so") == ["lib/liba.so", "usr/lib/libb.so"]
 
 
 def test_a_cache_that_is_absent_is_said_and_is_no_problem(place: Place) -> None:
-    place.library("lib/liba.so")
+    place.shared_object("lib/liba.so")
     cache, library = place.needs("liba.so")
     assert (cache.path, cache.missing) == (place.cache, True) and cache.why.startswith(OPTIONAL)
     assert library == Need(f"{place.root}/lib/liba.so", "read", f"needed by {place.root}/program", False)
 
 
 def test_the_cache_is_not_needed_where_nothing_is_looked_up_in_it(place: Place) -> None:
-    place.library("own/liba.so")
+    place.shared_object("own/liba.so")
     assert [need.path for need in place.needs("liba.so", rpath="$ORIGIN/own")] == [f"{place.root}/own/liba.so"]
     assert place.needs() == ()
 
 
 def test_the_cache_comes_before_the_default_directories(place: Place) -> None:
-    place.library("lib/liba.so")
-    place.library("other/liba.so")
+    place.shared_object("lib/liba.so")
+    place.shared_object("other/liba.so")
     write_cache(place, "other", "liba.so")
     assert place.paths("liba.so") == ["other/liba.so"]
     os.unlink(place.root / "other" / "liba.so")
@@ -191,8 +191,8 @@ def test_the_cache_comes_before_the_default_directories(place: Place) -> None:
 
 def test_the_cache_has_libraries_for_this_processor(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     for level in ("", "glibc-hwcaps/x86-64-v2/", "glibc-hwcaps/x86-64-v3/", "glibc-hwcaps/x86-64-v4/"):
-        place.library(f"other/{level}liba.so")
-        place.library(f"own/{level}libb.so")
+        place.shared_object(f"other/{level}liba.so")
+        place.shared_object(f"own/{level}libb.so")
     write_cache(place, "other", "liba.so")
     for usable, below in ((("x86-64-v3", "x86-64-v2"), "glibc-hwcaps/x86-64-v3/"), ((), "")):
         monkeypatch.setattr(linking, "_usable", lambda levels, usable=usable: usable)
@@ -201,8 +201,8 @@ def test_the_cache_has_libraries_for_this_processor(place: Place, monkeypatch: p
 
 
 def test_a_program_can_forgo_the_default_directories(place: Place) -> None:
-    place.library("lib/liba.so")
-    place.library("other/libb.so")
+    place.shared_object("lib/liba.so")
+    place.shared_object("other/libb.so")
     write_cache(place, "lib", "liba.so")
     assert place.paths("liba.so") == ["lib/liba.so"]
     assert place.paths("liba.so", more=NODEFLIB) == []
@@ -211,7 +211,7 @@ def test_a_program_can_forgo_the_default_directories(place: Place) -> None:
 
 
 def test_a_cache_that_is_too_large_or_damaged(place: Place) -> None:
-    place.library("lib/liba.so")
+    place.shared_object("lib/liba.so")
     Path(place.cache).write_bytes(b"damaged")
     assert place.paths("liba.so") == ["lib/liba.so"]
     os.truncate(place.cache, 5 << 20)
@@ -220,17 +220,17 @@ def test_a_cache_that_is_too_large_or_damaged(place: Place) -> None:
 
 
 def test_libraries_of_another_class_or_machine_are_passed_over(place: Place) -> None:
-    place.library("lib/liba.so", form=OTHER_CLASS)
-    place.library("lib/libb.so", form=OTHER_MACHINE)
+    place.shared_object("lib/liba.so", form=OTHER_CLASS)
+    place.shared_object("lib/libb.so", form=OTHER_MACHINE)
     for name in ("liba.so", "libb.so"):
-        place.library(f"usr/lib/{name}")
+        place.shared_object(f"usr/lib/{name}")
     assert place.paths("liba.so", "libb.so") == ["usr/lib/liba.so", "usr/lib/libb.so"]
 
 
 @pytest.mark.parametrize("content", [b"", b"text", b"\x7fELF"])
 def test_a_library_that_is_none_ends_it(content: bytes, place: Place) -> None:
     write_program(place.root / "lib" / "liba.so", content)
-    place.library("usr/lib/liba.so")
+    place.shared_object("usr/lib/liba.so")
     with pytest.raises(HostError, match="/lib/liba.so: is no library that the loader takes"):
         place.needs("liba.so")
 
@@ -243,7 +243,7 @@ def test_a_fifo_is_no_library_and_nobody_waits_for_it(place: Place) -> None:
 
 
 def test_what_is_found_nowhere_is_said_by_its_name(place: Place) -> None:
-    place.library("lib/liba.so", "libgone.so", "./gone/libb.so")
+    place.shared_object("lib/liba.so", "libgone.so", "./gone/libb.so")
     missing = [need for need in place.needs("liba.so") if need.missing and not need.why.startswith(OPTIONAL)]
     why = f"needed by {place.root}/lib/liba.so; the loader finds it nowhere"
     assert missing == [
@@ -257,7 +257,7 @@ def test_the_loader_itself_and_the_vdso_are_not_looked_for(place: Place) -> None
 
 
 def test_what_a_filter_names_is_needed_and_an_auxiliary_is_not(place: Place) -> None:
-    place.library("lib/liba.so")
+    place.shared_object("lib/liba.so")
     found = place.needs(more=[(0x7FFFFFFF, "liba.so"), (0x7FFFFFFD, "libgone.so")])
     assert [(need.path, need.missing, need.why.startswith(OPTIONAL)) for need in found[1:]] == [
         (f"{place.root}/lib/liba.so", False, False),
@@ -270,8 +270,8 @@ def test_what_a_filter_names_is_needed_and_an_auxiliary_is_not(place: Place) -> 
 
 def test_a_list_of_libraries_to_load_first(place: Place) -> None:
     for name in ("liba.so", "libb.so", "libc.so"):
-        place.library(f"lib/{name}")
-    place.library("own/libd.so", "libc.so")
+        place.shared_object(f"lib/{name}")
+    place.shared_object("own/libd.so", "libc.so")
     Path(place.preload).write_text(f"# comment libx.so\nlibb.so:{place.root}/own/libd.so\tlibgone.so # and so on\n")
     found = place.needs("liba.so")
     assert found[0].path == place.preload and found[0].why.startswith(OPTIONAL) and not found[0].missing
@@ -283,7 +283,7 @@ def test_a_list_of_libraries_to_load_first(place: Place) -> None:
 
 
 def test_what_is_loaded_first_and_needed_as_well_is_not_optional(place: Place) -> None:
-    place.library("lib/liba.so")
+    place.shared_object("lib/liba.so")
     Path(place.preload).write_text("liba.so libgone.so")
     found = place.needs("liba.so", "libgone.so")[2:]
     assert [(os.path.basename(need.path), need.missing) for need in found] == [("liba.so", False), ("libgone.so", True)]
@@ -314,8 +314,8 @@ def musl(tmp_path: Path) -> MuslPlace:
 
 
 def test_musl_reads_a_list_of_directories_and_no_cache(musl: MuslPlace) -> None:
-    musl.library("x/liba.so")
-    musl.library("y/libb.so")
+    musl.shared_object("x/liba.so")
+    musl.shared_object("y/libb.so")
     Path(musl.list).write_text(f"{musl.root}/x:/nowhere\n{musl.root}/y\n")
     assert [(need.path, need.missing) for need in musl.needs("liba.so", "libb.so")] == [
         (musl.list, False),
@@ -337,7 +337,7 @@ def test_musl_is_all_of_the_c_library(musl: MuslPlace) -> None:
 
 
 def test_musl_hands_down_both_kinds_of_paths_and_expands_them_only(musl: MuslPlace) -> None:
-    musl.library("own/libb.so")
+    musl.shared_object("own/libb.so")
     data = elf_file(["libb.so", "$ORIGIN/libb.so"], runpath="$ORIGIN/../nothing", form=HOST)
     write_program(musl.root / "own" / "liba.so", data)
     found = musl.needs("liba.so", rpath="/ignored", more=[(29, "${ORIGIN}/own")])
@@ -348,6 +348,6 @@ def test_musl_hands_down_both_kinds_of_paths_and_expands_them_only(musl: MuslPla
 
 
 def test_musl_looks_no_further_than_the_first_file(musl: MuslPlace) -> None:
-    musl.library("own/liba.so", form=OTHER_CLASS)
+    musl.shared_object("own/liba.so", form=OTHER_CLASS)
     with pytest.raises(HostError, match="is no library that the loader takes, and it looks no further"):
         musl.needs("liba.so", rpath="$ORIGIN/own")
