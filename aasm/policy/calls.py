@@ -14,6 +14,7 @@ from typing import Dict, Mapping, Tuple
 from .._sys import syscalls
 
 MARK = "@"  # no system call begins with it
+PROGRAM = MARK + "program"  # all of the other groups: what everyday programs and agents need
 
 _PARTS: Mapping[str, Tuple[str, ...]] = {
     # contents, names and metadata of files, and being told of their changes
@@ -74,10 +75,10 @@ _PARTS: Mapping[str, Tuple[str, ...]] = {
 
 def _with_program(parts: Mapping[str, Tuple[str, ...]]) -> Dict[str, Tuple[str, ...]]:
     together = {name for names in parts.values() for name in names}
-    return {**parts, "@program": tuple(sorted(together))}
+    return {**parts, PROGRAM: tuple(sorted(together))}
 
 
-# Group -> its names, sorted. `@program` is all of the others: what everyday programs and agents need.
+# Group -> its names, sorted.
 GROUPS: Mapping[str, Tuple[str, ...]] = _with_program(_PARTS)
 
 

@@ -5,9 +5,8 @@
 from __future__ import annotations
 
 import re
-from typing import Iterable, List
+from typing import List
 
-import pytest
 from support.host import facts_for_abi
 from support.tree import ROOT
 
@@ -15,9 +14,7 @@ from aasm._sys import landlock
 from aasm.backends.native import capability, floor, rules
 from aasm.model.domains import DOMAINS, Support
 from aasm.model.requirements import WHOLE, Requirement
-from aasm.policy import calls, schema
 from aasm.policy.lowering import CAPABILITIES, NODES
-from aasm.policy.vocabulary import SYSCALLS
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 KERNELS = (ROOT / "docs" / "kernel-support.md").read_text(encoding="utf-8")
@@ -108,18 +105,3 @@ def test_the_list_of_the_floor_is_that_of_the_code() -> None:
     listed = re.findall(r"^- .*(?:\n  .*)*", KERNELS.partition("## The floor\n")[2], re.MULTILINE)
     assert [re.sub(r"\s+", " ", item) for item in listed] == floor_rows()
 
-
-WORDS = {
-    "calls": SYSCALLS,
-    "groups of calls": calls.GROUPS,
-    "sections": schema.SECTIONS,
-    "keys": schema.KEYS,
-    "keys of a tool": schema.TOOL_KEYS,
-    "keys of a lease": schema.LEASE_KEYS,
-}
-
-
-@pytest.mark.parametrize("words", WORDS.values(), ids=list(WORDS))
-def test_the_words_of_a_policy_are_those_of_the_code(words: Iterable[str]) -> None:
-    format_ = re.sub(r"\s+", " ", (ROOT / "docs" / "policy-format.md").read_text(encoding="utf-8"))
-    assert [word for word in words if f"`{word}`" not in format_] == []
