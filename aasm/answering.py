@@ -20,7 +20,7 @@ from .model.question import Action, Decision, Kind, Object, Question
 from .policy import lowering
 from .policy.grants import Wanted
 from .policy.hosts import host_value, wider
-from .policy.values import Policy
+from .policy.values import Listing, Policy
 from .policy.walk import walk_as_far_as_possible
 from .run import Resolution
 
@@ -209,37 +209,49 @@ def _refused(found: Resolution, policy: Policy, question: Question, decision: De
     if denial is not None and denial.stated_by == "capabilities":
         return _made(question, False, f"{domain.value} is denied as a whole", _denials(policy), "")
     if question.action is Action.SYSCALL:
-        return _refused_call(policy, question, decision, question)
-    if question.action in _KEY:
+        return _refused_call(policy, (question.name,), decision, question)
+    if decision.lacking:
         return _refused_path(policy, question, decision)
-    if decision.call:
-        return _refused_call(policy, question._replace(name=decision.call), decision, question)
+    if decision.calls:
+        return _refused_call(policy, decision.calls, decision, question)
     by = () if listing is None else (f"{key} at {listing.where}",)
     return _made(question, False, decision.detail, by, "")
 
 
 def _refused_path(policy: Policy, question: Question, decision: Decision) -> Answer:
-    """Say which lists lack the path; to execute it, it must be in two."""
+    """Say which lists lack the path; to execute it, it must be in two. Calls that it takes may be missing besides."""
     lists = [(key, policy.listing(key)) for key in dict.fromkeys(_key(policy, verb) for verb in decision.lacking)]
     places = [(key, listing.where) for key, listing in lists if listing is not None]
     why = f"no entry of {' and none of '.join(key for key, _ in places)} covers it"
-    add = " and to ".join(f"{key} ({where})" for key, where in places)
-    path = _to_add(question)
     by = tuple(f"{key} at {where}" for key, where in places)
-    return _made(question, False, why, by, f"{json.dumps(path, ensure_ascii=False)} to {add}" if path and add else "")
+    path, add = _to_add(question), " and to ".join(f"{key} ({where})" for key, where in places)
+    add = f"{json.dumps(path, ensure_ascii=False)} to {add}" if path and add else ""
+    calls = policy.listing(lowering.CALLS)
+    if decision.calls and calls is not None:
+        besides, more = _by_calls(calls, decision.calls)
+        why, by, add = f"{why}; and {_not_among(decision.calls)}", (*by, *besides), add and f"{add}; and {more}"
+    return _made(question, False, why, by, add)
 
 
-def _refused_call(policy: Policy, question: Question, decision: Decision, asked: Question) -> Answer:
-    """Say why the call that `question` names is refused, in answer to what was `asked`."""
+def _refused_call(policy: Policy, calls: tuple[str, ...], decision: Decision, asked: Question) -> Answer:
+    """Say why the calls that something takes are refused, in answer to what was `asked`."""
     listing = policy.listing(lowering.CALLS)
     if decision.floor:
         return _made(asked, False, f"{decision.detail} in every boundary, whatever a policy says", (), "")
-    if listing is None or question.name in [name for entry in listing.entries for name in entry.value]:
+    if listing is None or calls[0] in [name for entry in listing.entries for name in entry.value]:
         why = f"{decision.detail}, since the policy refuses what it is for: the network, or new processes"
         return _made(asked, False, why, tuple(_about_sockets_and_processes(policy)), "")
-    by = (f"{lowering.CALLS} at {listing.where}",)
-    add = f"{question.name} to {lowering.CALLS} ({listing.where})"
-    return _made(asked, False, f"{decision.detail}: it is not among the calls that are allowed", by, add)
+    return _made(asked, False, f"{_not_among(calls)} ({decision.detail})", *_by_calls(listing, calls))
+
+
+def _not_among(calls: tuple[str, ...]) -> str:
+    return f"{' and '.join(calls)} {'is' if len(calls) == 1 else 'are'} not among the system calls that are allowed"
+
+
+def _by_calls(listing: Listing, calls: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
+    """Return the statement that leaves calls out, and what to add to it."""
+    place = f"{lowering.CALLS} ({listing.where})"
+    return (f"{lowering.CALLS} at {listing.where}",), f"{' and '.join(calls)} to {place}"
 
 
 def _about_sockets_and_processes(policy: Policy) -> Iterator[str]:

@@ -55,7 +55,7 @@ class Decision(NamedTuple):
 
     `grants` are those that give it. `detail` says what refuses it, or under which condition it is allowed; `floor` is
     whether the backend refuses it in every run, whatever a policy says. `lacking` are the verbs that no grant gives,
-    `call` is the system call that an action takes and the filter refuses.
+    `calls` are system calls that the action takes and the filter refuses.
     """
 
     allowed: bool
@@ -64,4 +64,4 @@ class Decision(NamedTuple):
     detail: str = ""
     floor: bool = False
     lacking: tuple[Action, ...] = ()
-    call: str = ""
+    calls: tuple[str, ...] = ()

@@ -17,7 +17,7 @@ import pytest
 from support import bpf_sim
 from support.explained import explaining
 from support.floor_calls import ABSENT, CHECKED, OUTRIGHT, rows
-from support.inside import Run, bare, grants, policy, policy_file, program, read
+from support.inside import Run, bare, grants, launch, policy, policy_file, program, read
 from support.launch import Lab, users
 
 from aasm._sys import syscalls
@@ -201,3 +201,37 @@ def test_inside_the_calls_are_answered_as_explained(lab: Lab, name: str) -> None
 
 def test_every_call_that_is_tried_is_one_that_a_question_can_be_asked_about() -> None:
     assert [call for _, call, _, _ in table() if not calls.known(call)] == []
+
+
+# --- what an action on a path takes -----------------------------------------------------------------
+
+# By a shell: Python lists directories before its first line.
+TRYING = (
+    "cat kept && echo file; ls . && echo listing; : > new && echo made; mkdir -p one/x && : > one/x/y && echo folders"
+)
+ACTIONS = {
+    "file": ("read", "kept"), "listing": ("read", "."), "made": ("write", "new"), "folders": ("write", "one/x/y"),
+}  # fmt: skip
+LEFT_OUT: Dict[Tuple[str, ...], Set[str]] = {  # the calls, and what cannot be done without them
+    (): set(),
+    ("getdents64", "getdents"): {"listing"},
+    ("mkdir", "mkdirat"): {"folders"},
+    ("mkdirat",): set(),
+    ("open", "openat"): set(ACTIONS),
+}
+
+
+@pytest.mark.parametrize("left_out", LEFT_OUT, ids="+".join)
+def test_an_action_on_a_path_is_refused_where_a_call_that_it_takes_is(lab: Lab, left_out: Tuple[str, ...]) -> None:
+    lab.file(lab.workspace / "kept")
+    listed = [name for name in calls.GROUPS["@program"] if name not in left_out]
+    text = policy(filesystem=grants([lab.workspace], [lab.workspace]), syscalls={"allow": listed})
+    where = str(policy_file(lab, text, "policy.json"))
+    case = {"policies": [where], "workdir": str(lab.workspace), "questions": list(ACTIONS.values())}
+    told = dict(zip(ACTIONS, explaining(lab, "answer", [case])[0]["answers"]))
+    seen = launch(lab, text, "sh", "-c", TRYING).stdout.split()  # nothing at all where the shell cannot be loaded
+    assert {label for label, answer in told.items() if not answer["allowed"]} == LEFT_OUT[left_out]
+    assert set(ACTIONS) - set(seen) == LEFT_OUT[left_out]
+    for answer in (told[label] for label in LEFT_OUT[left_out]):
+        assert answer["by"] == [f"syscalls.allow at {where}:1:{text.index('[' + json.dumps(listed[0])) + 1}"]
+        assert answer["add"] and set(answer["add"].partition(" to ")[0].split(" and ")) <= {*left_out}

@@ -260,7 +260,7 @@ def test_a_call_that_is_not_listed_can_be_added(place: Place) -> None:
     found = place.ask(Action.SYSCALL, "mkdirat", CALLS)
     assert (found.allowed, found.by) == (False, (f"syscalls.allow at {place.at(3, 5)}",))
     assert found.add == f"mkdirat to syscalls.allow ({place.at(3, 5)})"
-    assert found.why == "it is answered with EPERM: it is not among the calls that are allowed"
+    assert found.why == "mkdirat is not among the system calls that are allowed (it is answered with EPERM)"
 
 
 def test_a_call_of_the_floor_is_refused_in_every_boundary(place: Place) -> None:

@@ -32,7 +32,8 @@ def decide(compiled: Compiled, question: Question) -> Decision:
     if question.action is Action.UNIX:
         return _socket(compiled.filter, (floor.AF_UNIX,), "the filter opens no unix socket, whatever the policy says")
     assert question.target is not None  # every other action is about a path
-    return _path(compiled, question.target, _needed(question.action, question.target))
+    decided = _path(compiled, question.target, _needed(question.action, question.target))
+    return _with_calls(compiled.filter, decided, _calls(question.action, question.target))
 
 
 # --- paths ------------------------------------------------------------------------------------------
@@ -78,6 +79,27 @@ def _verbs(rights: int) -> tuple[Action, ...]:
 
 # --- calls ------------------------------------------------------------------------------------------
 
+# What an action on a path is made of: of each line the filter must allow one call. An execve(2) every program has.
+_OPENING, _LISTING, _MAKING = ("openat", "open"), ("getdents64", "getdents"), ("mkdirat", "mkdir")
+
+
+def _calls(action: Action, target: Object) -> tuple[tuple[str, ...], ...]:
+    """Return the calls that an action takes; those of a line are alternatives, the newest first."""
+    if action is Action.EXECUTE:
+        return ()
+    if action is Action.READ:
+        return (_OPENING, _LISTING) if target.kind is Kind.DIRECTORY else (_OPENING,)
+    return (_OPENING, _MAKING) if target.depth > 1 else (_OPENING,)
+
+
+def _with_calls(found: bpf.Filter, decided: Decision, needed: tuple[tuple[str, ...], ...]) -> Decision:
+    """Return a decision about a path that refuses as well what the filter makes impossible."""
+    refused = [names[0] for names in needed if not any(_call(found, name).allowed for name in names)]
+    if not refused:
+        return decided
+    detail = decided.detail or _call(found, refused[0]).detail
+    return decided._replace(allowed=False, restricted=True, grants=(), detail=detail, calls=tuple(refused))
+
 
 def _call(found: bpf.Filter, name: str) -> Decision:
     number = found.arch.numbers.get(name)
@@ -110,4 +132,4 @@ def _socket(found: bpf.Filter, families: tuple[int, ...], refused: str) -> Decis
     if not allowed:
         return Decision(False, True, (), refused, floor=families == (floor.AF_UNIX,))
     connecting = _call(found, "connect")
-    return connecting._replace(call="connect") if not connecting.allowed else Decision(True, False)
+    return connecting._replace(calls=("connect",)) if not connecting.allowed else Decision(True, False)
