@@ -178,8 +178,12 @@ def _pattern(reading: Reading, node: Node, label: str) -> Entry:
     text = checks.filled(reading.name, node, label)
     if len(text) > _LONGEST_PATTERN:
         refuse(reading.name, node, f"a pattern of more than {_LONGEST_PATTERN} characters", "divide it into several")
+    import warnings  # only here: few policies hold a pattern
+
     try:
-        re.compile(text)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # what will read otherwise one day, or reads otherwise in another release
+            re.compile(text)
     except (re.error, OverflowError, RecursionError, Warning) as problem:
         what = f"{shown(text)} in {checks.inside(label)} is no regular expression: {problem}"
         refuse(reading.name, node, what, "write it as Python's re reads it")

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from typing import Any, Dict, List, Tuple
 
 import pytest
@@ -352,3 +353,12 @@ def test_a_policy_on_the_command_line_is_checked() -> None:
         inline(["/a\0"], [], False)
     with pytest.raises(UsageError, match="^--write: the path"):
         inline([], ["a"], False)
+
+
+@pytest.mark.parametrize("text", ["(", "[a-", "x(?i)y", "[[a]", "[a--b]", "a{5}{6}", "x" * 5000])
+def test_what_is_no_pattern_to_every_python_is_none_and_nothing_is_printed(text: str) -> None:
+    """Whatever some Python only warns of is refused by all of them; a warning would be a line that nobody expects."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # as if the interpreter had been told to say nothing
+        assert "pattern" in (what := refusal({"data": {"sensitive_patterns": [text]}}).what) or "expression" in what
+    assert listing(policy({"data": {"sensitive_patterns": ["(?i)x"]}}), "data.sensitive_patterns").entries
