@@ -35,12 +35,16 @@ def validate(document: Document, refused_calls: Container[str] = ()) -> Policy:
 
 
 def examine(document: Document, refused_calls: Container[str] = ()) -> Tuple[Policy, List[PolicyError]]:
-    """Return the policy and the faults of the document by place, every one of them up to kinds.MOST_FAULTS.
+    """Return the policy and every fault of the document by place; past kinds.MOST_FAULTS a last one says so.
 
     With a fault the policy is not to be used.
     """
     policy, found = _read_all(document, refused_calls, kinds.MOST_FAULTS)
-    return policy, sorted(found, key=_position)
+    faults = sorted(found, key=_position)
+    if len(faults) == kinds.MOST_FAULTS:
+        what = f"the first {kinds.MOST_FAULTS} faults that were found are told, and no more were looked for"
+        faults.append(PolicyError(what, document.text_name, "mend those and look again"))
+    return policy, faults
 
 
 def _read_all(document: Document, refused_calls: Container[str], most: int) -> Tuple[Policy, List[PolicyError]]:

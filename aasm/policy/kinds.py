@@ -31,7 +31,7 @@ from .vocabulary import (
 T = TypeVar("T")
 
 
-MOST_FAULTS = 5000  # of one document; who mends those sees the rest
+MOST_FAULTS = 1000  # of one document; who mends those sees the rest
 
 
 class Enough(Exception):

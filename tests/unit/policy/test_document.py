@@ -362,3 +362,12 @@ def test_what_is_no_pattern_to_every_python_is_none_and_nothing_is_printed(text:
         warnings.simplefilter("ignore")  # as if the interpreter had been told to say nothing
         assert "pattern" in (what := refusal({"data": {"sensitive_patterns": [text]}}).what) or "expression" in what
     assert listing(policy({"data": {"sensitive_patterns": ["(?i)x"]}}), "data.sensitive_patterns").entries
+
+
+@pytest.mark.parametrize(("count", "told"), [(999, 999), (1000, 1001), (2000, 1001)])
+def test_a_document_of_faults_alone_is_not_looked_through_to_its_end_and_that_is_said(count: int, told: int) -> None:
+    _, faults = examine(read_document(json.dumps({"syscalls": {"allow": ["x"] * count}}).encode(), "p"))
+    assert len(faults) == told
+    assert faults[998].where == "p:1:%d" % (len('{"syscalls": {"allow": [') + 998 * len('"x", ') + 1)
+    last = "p: the first 1000 faults that were found are told, and no more were looked for; mend those and look again"
+    assert (str(faults[-1]) == last) is (told == 1001)
