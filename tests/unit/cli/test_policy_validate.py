@@ -125,7 +125,7 @@ def test_nothing_in_a_file_or_its_name_can_end_a_line(lab: Lab) -> None:
 
 def test_a_slow_reader_loses_no_line(lab: Lab) -> None:
     """A pipe holds less than these lines, and nobody reads for longer than a launch would wait."""
-    count = 1500
+    count = 900
     lab.file(lab.workspace / "p.yaml", "network:\n  allowlist:\n" + "    - http://x\n" * count)
     command = ["sh", "-c", '"$@" 2>&1 | (sleep 1.5; cat)', "sh", *lab.command("policy", "validate", "p.yaml")]
     done = subprocess.run(command, capture_output=True, text=True, **lab.options())
