@@ -10,7 +10,7 @@ import signal
 import stat
 
 from .model.domains import CapabilityDomain
-from .model.grants import executes
+from .model.grants import covers, executes
 from .model.record import Ending, RunRecord
 from .model.requirements import EXECUTING, part
 from .model.resolved import ResolvedRun
@@ -81,11 +81,14 @@ def _denied(run: ResolvedRun, found: str) -> str:
         return f"{target} is a directory; name a program"
     if run.plan is not None and _denied_as_a_whole(run):
         return f"{target}: the policy denies file_read as a whole, so nothing can be executed; allow that capability"
-    if run.plan is not None and _outside(run, target):
-        return f"{target} is outside the grants; add {_grant(_folder(target), run)}"
+    lists = _lacking(run, target)
+    if lists:
+        return f"{target} is outside the grants; add {_grant(_folder(target), lists, run)}"
     interpreter = _interpreter(target) if os.path.isfile(target) else ""
-    if run.plan is not None and interpreter and _outside(run, os.path.realpath(interpreter)):
-        return f"its interpreter {interpreter} is outside the grants; add {_grant(os.path.realpath(interpreter), run)}"
+    lists = _lacking(run, os.path.realpath(interpreter)) if interpreter else ()
+    if lists:
+        remedy = _grant(os.path.realpath(interpreter), lists, run)
+        return f"its interpreter {interpreter} is outside the grants; add {remedy}"
     if not os.path.isfile(target):
         return f"{target} is not a regular file"
     if not os.access(target, os.X_OK):
@@ -98,15 +101,20 @@ def _denied_as_a_whole(run: ResolvedRun) -> bool:
     return any(item.scope.whole and item.stated_by == "capabilities" for item in reading)
 
 
-def _outside(run: ResolvedRun, path: str) -> bool:
-    return not executes(run.grants, path)
+def _lacking(run: ResolvedRun, path: str) -> tuple[str, ...]:
+    """Return the lists in which a program must be and is not: it is read as well, execve(2) opens it."""
+    if run.plan is None:
+        return ()
+    stated = any(part(item.scope) == EXECUTING for item in run.spec.requirements)
+    unread = not covers(run.grants, path, write=False)
+    unexecuted = not executes(run.grants, path)
+    return (*("read",) * (unread or (unexecuted and not stated)), *("execute",) * (unexecuted and stated))
 
 
-def _grant(path: str, run: ResolvedRun) -> str:
+def _grant(path: str, lists: tuple[str, ...], run: ResolvedRun) -> str:
     if run.policy.source == COMMAND_LINE:
         return f"--read {path}"
-    stated = any(part(item.scope) == EXECUTING for item in run.spec.requirements)
-    return f"{path} to filesystem.{'execute' if stated else 'read'}.allow"
+    return f"{path} to {' and '.join(f'filesystem.{name}.allow' for name in lists)}"
 
 
 def _folder(target: str) -> str:
