@@ -11,9 +11,10 @@ from __future__ import annotations
 import json
 import os
 import stat
-from typing import Callable, Iterator, NamedTuple
+from typing import Callable, Iterator, NamedTuple, Sequence
 
-from .errors import UsageError, system_text
+from . import needs
+from .errors import HostError, UsageError, system_text
 from .model.domains import CapabilityDomain as Domain
 from .model.grants import Grant
 from .model.question import Action, Decision, Kind, Object, Question
@@ -52,6 +53,41 @@ def answer(found: Resolution, policy: Policy | None, question: Question, modes: 
         return _made(question, False, f"the boundary allows it, and yet: {denied}", (), "")
     by = tuple(dict.fromkeys(_origins(found, policy, question, decision)))
     return _made(question, True, _why_allowed(found, question, decision), by, "")
+
+
+def execution(found: Resolution, policy: Policy | None, question: Question, modes: Modes) -> Answer:
+    """Return the answer about executing a file: with it the kernel opens its interpreters and its loader as well."""
+    whole = answer(found, policy, question, modes)
+    if question.target is None or question.target.kind is not Kind.FILE or not (whole.allowed or whole.add):
+        return whole
+    refused = [] if whole.allowed else [whole]
+    try:
+        for file in needs.opened_by_execve(question.name, found.run.working_dir.path):
+            part = _opened_with_it(found, policy, file, modes)
+            refused += [] if part.allowed or file.path == question.name else [part]
+    except needs.Unclear as problem:
+        whole = whole._replace(why=f"{problem.where} {problem.what}, so nothing is known of what it takes besides")
+    except HostError as problem:
+        refused.append(whole._replace(allowed=False, why=f"{problem.where} {problem.what}", by=(), add=""))
+    return _together(whole, refused)
+
+
+def _opened_with_it(found: Resolution, policy: Policy | None, file: needs.File, modes: Modes) -> Answer:
+    asked = Question(Action.EXECUTE, file.path, target(file.path))
+    if file.missing:
+        return _made(asked, False, f"its {file.why}, {file.path}: {file.missing}", (), "")
+    part = answer(found, policy, asked, modes)
+    return part._replace(why=f"its {file.why}, {file.path}: {part.why}")
+
+
+def _together(whole: Answer, refused: Sequence[Answer]) -> Answer:
+    """Return one answer for all that is opened: what to add is there only where adding helps with every part."""
+    if not refused:
+        return whole
+    add = "; and ".join(item.add for item in refused) if all(item.add for item in refused) else ""
+    why = "; ".join(dict.fromkeys(item.why for item in refused))
+    by = tuple(dict.fromkeys(origin for item in refused for origin in item.by))
+    return whole._replace(allowed=False, why=why, by=by, add=add)
 
 
 def _checked(found: Resolution, made: Answer, question: Question, decision: Decision, modes: Modes) -> Answer:

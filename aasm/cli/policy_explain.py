@@ -104,6 +104,8 @@ def _one(found: Resolution, options: argparse.Namespace, name: str) -> Told:
     else:
         path = answering.absolute(text, found.run.working_dir.path)
         question = Question(_ACTIONS[name], path, answering.target(path))
+    if name == "exec":
+        return Told(answering.execution(found, found.policy, question, answering.by_modes))
     return Told(answering.answer(found, found.policy, question, answering.by_modes))
 
 

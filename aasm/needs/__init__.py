@@ -9,11 +9,14 @@ processors that glibc had before glibc-hwcaps. What a program opens once it runs
 
 from __future__ import annotations
 
-from ..errors import InternalError
-from .execve import Start, follow
-from .listing import OPTIONAL, Listing, Need
+from typing import Iterator
 
-__all__ = ["OPTIONAL", "Need", "needs"]
+from ..errors import InternalError
+from .elf import Unclear
+from .execve import Start, follow, opened
+from .listing import OPTIONAL, File, Listing, Need
+
+__all__ = ["OPTIONAL", "File", "Need", "Unclear", "needs", "opened_by_execve"]
 
 
 def needs(program: str, path: str, cwd: str) -> tuple[Need, ...]:
@@ -28,3 +31,12 @@ def needs(program: str, path: str, cwd: str) -> tuple[Need, ...]:
     listing = Listing()
     follow(Start(program, path, cwd, "the program itself"), listing)
     return tuple(listing.found.values())
+
+
+def opened_by_execve(path: str, cwd: str) -> Iterator[File]:
+    """Yield what the kernel opens to execute `path` (absolute), in order: scripts, the program, its loader.
+
+    It ends with the first that is `missing`. Raises HostError where the kernel would refuse, Unclear (one of those)
+    where only the contents are at fault or cannot be read; both after what comes before was yielded.
+    """
+    return opened(path, Start(path, "", cwd, "the program itself"))

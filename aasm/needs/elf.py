@@ -33,6 +33,10 @@ _MOST_NEEDED = 1024
 _LONGEST_NAME, _LONGEST_PATHS = 4096, 65536  # PATH_MAX; a list of directories may be longer
 
 
+class Unclear(HostError):
+    """What a file holds is no program here, or cannot be read: its modes and the boundary may allow it all the same."""
+
+
 class Kind(NamedTuple):
     """For which machine a file is."""
 
@@ -123,7 +127,7 @@ def dynamic_of(read: Read, where: str) -> Dynamic:
 
 
 def _damaged(what: str, where: str) -> HostError:
-    return HostError(f"is damaged: it {what}", where, "install it again")
+    return Unclear(f"is damaged: it {what}", where, "install it again")
 
 
 def _segments(read: Read, where: str) -> tuple[Kind, list[_Segment]]:
@@ -138,7 +142,7 @@ def _segments(read: Read, where: str) -> tuple[Kind, list[_Segment]]:
         raise _damaged("ends inside its header", where)
     elf_type, _, _, _, start, _, _, _, size, count = header.unpack_from(head, 16)
     if elf_type not in _PROGRAM_TYPES:
-        raise HostError("is an ELF file that is neither a program nor a library", where, "name one that is")
+        raise Unclear("is an ELF file that is neither a program nor a library", where, "name one that is")
     table = read(start, size * count) if size == segment.size and 0 < size * count <= _MOST_SEGMENTS else b""
     if not table or len(table) != size * count:
         raise _damaged("has no program headers where it should", where)

@@ -10,10 +10,11 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from typing import NamedTuple
+from typing import Iterator, NamedTuple
 
 from ..errors import HostError, UsageError, system_text
 from . import elf
+from .elf import Unclear
 from .firstline import FIRST_BYTES, FirstLine, env_command, first_line
 from .linking import Linker
 from .listing import NOT_THERE, File, Listing, absolute, reading
@@ -50,20 +51,24 @@ def _unusable(path: str) -> str:
     return "" if os.access(path, os.X_OK) else "is not executable"
 
 
-def _chain(path: str, start: Start) -> list[File]:
-    """Return what execve opens for `path`: its scripts, then the program, then the loader, or the first that lacks."""
-    files = [_file(path, start.why, start.shell)]
-    while files[-1].line:
-        if len(files) > _MOST_SCRIPTS:
+def opened(path: str, start: Start) -> Iterator[File]:
+    """Yield what execve opens for `path`, in order: scripts, the program, the loader. It ends at the first that lacks.
+
+    Raises HostError, once it has yielded what comes before: Unclear where only the contents are at fault.
+    """
+    file, scripts = _file(path, start.why, start.shell), 0
+    yield file
+    while file.line:
+        scripts += 1
+        if scripts > _MOST_SCRIPTS:
             raise HostError(f"more than {_MOST_SCRIPTS} scripts in a row", path, "name a program as interpreter")
-        files.append(_file(absolute(files[-1].line.interpreter, start.cwd), f"interpreter of {files[-1].path}"))
-    program = files[-1]
-    if program.loader:
-        loader = _file(absolute(program.loader, start.cwd), f"loader of {program.path}")
-        if loader.kind != program.kind and not loader.missing:
-            raise HostError(f"cannot be the loader of {program.path}", loader.path, "install one of the same kind")
-        files.append(loader)
-    return files
+        file = _file(absolute(file.line.interpreter, start.cwd), f"interpreter of {file.path}")
+        yield file
+    if file.loader:
+        loader = _file(absolute(file.loader, start.cwd), f"loader of {file.path}")
+        if loader.kind != file.kind and not loader.missing:
+            raise Unclear(f"cannot be the loader of {file.path}", loader.path, "install one of the same kind")
+        yield loader
 
 
 def _file(path: str, why: str, shell: bool = False) -> File:
@@ -84,7 +89,7 @@ def _file(path: str, why: str, shell: bool = False) -> File:
     line = first_line(head) if head[:2] == b"#!" else FirstLine("/bin/sh", "") if shell else None
     if line is None:
         what = "has a first line without an interpreter" if head[:2] == b"#!" else "is neither an ELF file nor a script"
-        raise HostError(what, path, "begin it with #! and the path of its interpreter")
+        raise Unclear(what, path, "begin it with #! and the path of its interpreter")
     return File(path, why, line=line)
 
 
@@ -92,7 +97,7 @@ def _expect_own_machine(path: str, kind: elf.Kind) -> None:
     own, order = os.uname().machine, "<" if sys.byteorder == "little" else ">"
     if kind.order != order or kind.machine not in _HOSTS.get(own, (kind.machine,)):
         name = elf.MACHINES.get(kind.machine, f"ELF machine {kind.machine}")
-        raise HostError(f"is for another machine ({name}) than this one ({own})", path, f"install it for {own}")
+        raise Unclear(f"is for another machine ({name}) than this one ({own})", path, f"install it for {own}")
 
 
 def follow(start: Start, listing: Listing) -> None:
@@ -127,7 +132,7 @@ def _choose(start: Start, listing: Listing) -> list[File]:
     for candidate in _candidates(start):
         listing.spend(start.name)
         if not _unusable(candidate):
-            files = _chain(candidate, start)
+            files = list(opened(candidate, start))
             if not files[-1].missing:
                 return files
             incomplete = incomplete or files  # execvp goes on: execve said ENOENT

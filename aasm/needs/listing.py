@@ -13,6 +13,7 @@ from typing import Iterator, NamedTuple
 
 from ..errors import HostError, system_text
 from . import elf
+from .elf import Unclear
 from .firstline import FirstLine
 
 OPTIONAL = "optional: "  # `why` begins so when nothing fails without the file
@@ -104,7 +105,7 @@ def _read(descriptor: int, path: str, offset: int, most: int) -> bytes:
 
 def _unreadable(path: str, problem: Exception) -> HostError:
     text = system_text(problem) if isinstance(problem, OSError) else str(problem)
-    return HostError(f"cannot be read: {text}", path, "make it readable, or ask as a user who may read it")
+    return Unclear(f"cannot be read: {text}", path, "make it readable, or ask as a user who may read it")
 
 
 def beginning(path: str, most: int) -> bytes:

@@ -28,14 +28,15 @@ class Proposal(NamedTuple):
 
 
 def carried_out(drawn: Drawn, add: str) -> Tuple[Dict[str, Any], ...]:
-    """Return the documents of a case with exactly that entry in exactly those lists."""
-    path, end = json.JSONDecoder().raw_decode(add)
-    lists = LIST.findall(add[end:])
-    assert add[end:] == "".join(f" {'and ' * bool(at)}to {key} ({where})" for at, (key, _, where) in enumerate(lists))
+    """Return the documents of a case with exactly those entries in exactly those lists."""
     made: List[Dict[str, Any]] = [json.loads(json.dumps(item)) for item in drawn.case.documents]
-    for _, verb, where in lists:
-        for file in (place.rsplit(":", 2)[0] for place in where.split(" and ")):
-            made[drawn.told["policies"].index(file)]["filesystem"][verb]["allow"].append(path)
+    for part in add.split("; and "):  # of what is executed, its interpreter and its loader
+        path, end = json.JSONDecoder().raw_decode(part)
+        lists = LIST.findall(part[end:])
+        assert part[end:] == " " + " and ".join(f"to {key} ({where})" for key, _, where in lists)
+        for _, verb, where in lists:
+            for file in (place.rsplit(":", 2)[0] for place in where.split(" and ")):
+                made[drawn.told["policies"].index(file)]["filesystem"][verb]["allow"].append(path)
     return tuple(made)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -17,9 +18,11 @@ from pathlib import Path
 from typing import Any, Dict, Iterator, List, Sequence, Tuple
 
 import pytest
+from support.drawn_places import STARTING
 from support.explained import SEED, Outcome, appear, draw, everything, explaining, joined, launched
-from support.inside import grants, policy, policy_file, under
+from support.inside import SYSTEM, grants, policy, policy_file, under
 from support.launch import Lab
+from support.trying import PROBE
 
 from aasm.policy.calls import GROUPS
 
@@ -103,7 +106,8 @@ def test_without_the_boundary_the_modes_alone_decide(lab: Lab) -> None:
 def test_the_command_itself_gives_the_same_answers(lab: Lab) -> None:
     drawn = draw(lab, SEED + 2, 1, 10)[0]
     told = explaining(lab, "answer", [drawn.told])[0]
-    words = ("--policy", drawn.told["policies"][0], "--workdir", drawn.case.workdir, "--json")
+    policies = [word for path in drawn.told["policies"] for word in ("--policy", path)]
+    words = (*policies, "--workdir", drawn.case.workdir, "--json")
     for (action, path), expected in zip(drawn.case.questions, told["answers"]):
         done = lab.aasm("policy", "explain", *words, f"--{action}", path)
         printed = json.loads(done.stdout)
@@ -126,6 +130,36 @@ def test_a_capability_that_the_policy_leaves_counts_with_the_modes(lab: Lab) -> 
         seen.add((bool(names), told[str(closed)], told[str(other)]))
     kept = "ok" if lab.user.uid is None and os.geteuid() == 0 else "EACCES"  # only root has capabilities to leave
     assert seen == {(False, "EACCES", "EACCES"), (True, kept, "EACCES")}
+
+
+# --- what is opened with a program ------------------------------------------------------------------
+
+WITH_IT = {  # the file that is asked about, what may be executed, whether it starts, and what the answer names
+    "its interpreter is refused": ("script", [], False, "interpreter of "),
+    "its interpreter is a script that may be executed": ("second", ["/usr/bin/dash"], True, ""),
+    "the interpreter of its interpreter is refused": ("second", [], False, "interpreter of "),
+    "its interpreter does not exist": ("nowhere", ["/usr/bin/dash"], False, "/none/such: No such file or directory"),
+    "its loader is refused": ("program", [], False, "loader of "),
+    "it has no interpreter": ("text", [], True, "is neither an ELF file nor a script"),
+}
+
+
+@pytest.mark.parametrize("name", WITH_IT)
+def test_a_program_is_executed_exactly_when_all_that_the_kernel_opens_with_it_may_be(lab: Lab, name: str) -> None:
+    asked, execute, starts, said = WITH_IT[name]
+    top = lab.workspace
+    shutil.copy("/usr/bin/true", lab.file(top / "program", mode=0o755))
+    lab.file(top / "script", "#!/usr/bin/dash\n", 0o755)
+    lab.file(top / "second", f"#!{top}/script\n", 0o755)
+    lab.file(top / "nowhere", "#!/none/such\n", 0o755)
+    lab.file(top / "text", "text\n", 0o755)
+    loaders = STARTING[1:] if execute else ()
+    lists = {"read": {"allow": [*SYSTEM, str(top)]}, "execute": {"allow": [str(top), *execute, *loaders]}}
+    case = {"policies": [str(policy_file(lab, json.dumps({"filesystem": lists}), "policy.json"))], "probe": PROBE,
+            "workdir": str(top), "questions": [("exec", str(top / asked))]}  # fmt: skip
+    answer, held = explaining(lab, "answer", [case])[0]["answers"][0], explaining(lab, "hold", [case])[0]
+    assert (answer["allowed"], held == ["ok"]) == (starts, starts), (answer, held)
+    assert said in answer["why"] and answer["allowed"] is not bool(answer["add"] or "No such" in answer["why"])
 
 
 # --- sockets ----------------------------------------------------------------------------------------

@@ -13,6 +13,11 @@ from typing import Any, Callable, Dict, List, NamedTuple, Tuple
 
 from support.drawn_trees import NAMES, Tree
 from support.inside import SYSTEM
+from support.launch import PYTHON
+
+# What must be executable for PYTHON to start, and nothing besides: itself, and the loader that its file names.
+_LOADERS = ("/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1", "/lib/ld-linux-riscv64-lp64d.so.1")
+STARTING = (os.path.realpath(PYTHON[0]), *(path for path in _LOADERS if os.path.exists(path)))
 
 
 class Case(NamedTuple):
@@ -48,7 +53,8 @@ def _document(rng: random.Random, tree: Tree, above: Tuple[Dict[str, Any], ...] 
         if rng.random() < chance:
             kept = [entry for entry in entries if rng.random() < 0.7]  # what is executed must be readable too
             entries = [*kept, *_entries(rng, tree, writable, rng.choice((0, 1, 2, 3, 5)))]
-            made["filesystem"][verb] = {"allow": [*SYSTEM, *entries]}
+            narrow = verb == "execute" and rng.random() < 0.5  # then no interpreter but those that are drawn
+            made["filesystem"][verb] = {"allow": [*(STARTING if narrow else SYSTEM), *entries]}
     if rng.random() < 0.07:
         made["capabilities"] = {"deny": ["file_write"]}
     if not made["filesystem"]:
