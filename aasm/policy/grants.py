@@ -122,11 +122,38 @@ def check_trusted(grants: Iterable[Grant], trusted: Iterable[Trusted]) -> None:
                 raise PolicyError(f"whoever may write {grant.path} could change {trusts}", grant.origin, item.remedy)
 
 
+class Top(NamedTuple):
+    """A path without links in it, with device and inode of what is there; (-1, -1), which nothing has, for nothing."""
+
+    path: str
+    identity: tuple[int, int]
+
+
+class Way(NamedTuple):
+    """What leads to a path: the links and directories on the way to it, and what each of them is."""
+
+    found: Walked
+    identities: set[tuple[int, int]]
+
+    def changed_by(self, writable: Iterable[Top]) -> bool:
+        """Say whether whoever may write these places could change what the path leads to."""
+        return any(_reaches(top.path, self.found, True) or top.identity in self.identities for top in writable)
+
+
+def way(path: str) -> Way:
+    """Return the way to a path, relative ones from the working directory."""
+    found = walk_as_far_as_possible(os.path.join(os.getcwd(), path))
+    return Way(found, _identities(found.path))
+
+
+def tops(paths: Iterable[str]) -> tuple[Top, ...]:
+    """Return these paths, without links in them, as what a write grant would cover."""
+    return tuple(Top(path, _identity(path)) for path in paths)
+
+
 def within_reach(path: str, writable: Iterable[str]) -> bool:
     """Say whether whoever may write these places, without links in them, could change what lies at `path`."""
-    found = walk_as_far_as_possible(os.path.join(os.getcwd(), path))
-    identities = _identities(found.path)
-    return any(_reaches(top, found, True) or _identity(top) in identities for top in writable)
+    return way(path).changed_by(tops(writable))
 
 
 def _identity(path: str) -> tuple[int, int]:

@@ -12,7 +12,7 @@ from typing import List, NamedTuple, Optional, Sequence, Tuple
 
 from ..errors import PolicyError
 from ..model.domains import CapabilityDomain
-from .grants import within_reach
+from .grants import tops, way
 from .lowering import WRITE, denied
 from .values import Policy
 
@@ -32,28 +32,33 @@ def of(policies: Sequence[Policy]) -> Reach:
     program write. One that this user could not change anyway is out of reach. A policy that stands alone is not judged
     here: a launch refuses it when its grants cover it.
     """
-    narrowing = tuple(_in_reach(policy, policies) for policy in policies)
+    covered = _covered(policies)
+    narrowing = tuple(_in_reach(at, policies, covered) for at in range(len(policies)))
     if all(narrowing) and any(_writes(policy) is not None for policy in policies):
         what = "every policy lies where another lets the program write it"
         raise PolicyError(what, policies[0].source, "keep at least one out of reach, and name it too")
-    trusted = [policy for policy, narrows in zip(policies, narrowing) if not narrows]
-    written = (any(_covered(policy, other) for other in trusted) for policy in policies)
-    return Reach(tuple(one and other for one, other in zip(written, narrowing)), narrowing)
+    trusted = [at for at, narrows in enumerate(narrowing) if not narrows]
+    written = (narrows and any(covered[at][other] for other in trusted) for at, narrows in enumerate(narrowing))
+    return Reach(tuple(written), narrowing)
 
 
-def _in_reach(policy: Policy, policies: Sequence[Policy]) -> bool:
-    others = [item for item in policies if item is not policy]
-    if not _changeable(policy.source):
+Covered = Sequence[Sequence[bool]]  # [policy][other]: whether the other lets the program write the policy
+
+
+def _covered(policies: Sequence[Policy]) -> Covered:
+    """Return who lets whom be written; each path is walked once, however many policies there are."""
+    writable = [tops(_writes(policy) or ()) for policy in policies]
+    ways = enumerate(way(policy.source) for policy in policies)
+    return [[at != other and one.changed_by(item) for other, item in enumerate(writable)] for at, one in ways]
+
+
+def _in_reach(at: int, policies: Sequence[Policy], covered: Covered) -> bool:
+    if not _changeable(policies[at].source):
         return False
-    if any(_covered(policy, other) for other in others):
+    if any(covered[at]):
         return True
-    outside = [item for item in others if not _covered(item, policy)]
+    outside = [item for other, item in enumerate(policies) if other != at and not covered[other][at]]
     return bool(outside) and all(_writes(item) is None for item in outside)
-
-
-def _covered(policy: Policy, other: Policy) -> bool:
-    writable = _writes(other)
-    return policy is not other and writable is not None and within_reach(policy.source, writable)
 
 
 def _changeable(path: str) -> bool:
