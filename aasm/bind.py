@@ -111,7 +111,7 @@ def _granted(
         return (), None
     try:
         grants = _grants(request, around, stated, chosen.backend, scratch)
-        grant_checks.check_place(walked, grants, "--workdir")
+        grant_checks.check_place(walked, grants, "--workdir", stated.open_before)
     except AasmError as problem:
         if not refusable(problem):
             raise
@@ -210,7 +210,7 @@ def _descriptor(number: int) -> Descriptor:
 def _grants(
     request: Request, around: Surroundings, stated: Stated, backend: Backend, scratch: Scratch
 ) -> tuple[Grant, ...]:
-    stated_grants = grant_checks.resolve(stated.wanted)
+    stated_grants = grant_checks.resolve(stated.wanted, stated.open_before)
     grant_checks.check_trusted(stated_grants, trusted(request, around, stated.policy_files))
     kept = [item._replace(remedy="send it elsewhere") for item in ours(around, stated.policy_files)]
     grant_checks.check_trusted(_streams(), kept)
@@ -220,7 +220,7 @@ def _grants(
 def inadmissible(request: Request, around: Surroundings, stated: Stated, further: grant_checks.Wanted) -> str:
     """Return why a launch would refuse one more path beside those that the policy states, or an empty text."""
     try:
-        made = grant_checks.resolve((*stated.wanted, further))
+        made = grant_checks.resolve((*stated.wanted, further), stated.open_before)
         place = walk(further.path).path
         new = [grant for grant in made if grant.path == place]
         grant_checks.check_trusted(new, trusted(request, around, stated.policy_files))

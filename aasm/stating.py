@@ -37,6 +37,7 @@ class Stated(NamedTuple):
     effective: Policy | None = None  # the policies merged and placed
     ceilings: ResourceLimits = UNLIMITED  # of policy and command line the smaller
     variables: tuple[str, ...] = ()  # that the policy passes on
+    open_before: tuple[str, ...] = ()  # what any of the documents by itself lets a program write
 
 
 def state_policy(request: Request, around: Surroundings, workdir: str) -> Stated:
@@ -127,7 +128,7 @@ def _lowered(request: Request, policy: Policy, found: Loaded) -> Stated:
         found.source,
         detail,
         _digest(found.documents),
-        unmapped.statements(policy),
+        unmapped.statements(policy, request.isolation != "none"),
         found.left_out,
         found.narrowing,
         found.exposed,
@@ -141,6 +142,7 @@ def _lowered(request: Request, policy: Policy, found: Loaded) -> Stated:
         policy,
         lowering.effective(policy, request.ceilings),
         policy.names(VARIABLES) or (),
+        found.open_before,
     )
 
 

@@ -38,13 +38,14 @@ class Trusted(NamedTuple):
     remedy: str = "grant a narrower path, or move that elsewhere"
 
 
-def resolve(wanted: Iterable[Wanted]) -> tuple[Grant, ...]:
+def resolve(wanted: Iterable[Wanted], open_before: Iterable[str] = ()) -> tuple[Grant, ...]:
     """Return one pinned grant for each object, with the union of its verbs.
 
-    PolicyError for a path that cannot be granted, or that leads through a link which a program could have made.
+    `open_before` are absolute paths that earlier runs may have been allowed to write, whatever this one is. PolicyError
+    for a path that cannot be granted, or that leads through a link which a program could have made.
     """
     walked = [(item, _walked(item)) for item in wanted]
-    writable = [found.path for item, found in walked if item.write]
+    writable = [*(found.path for item, found in walked if item.write), *_ends(open_before)]
     merged: dict[str, Grant] = {}
     for item, found in walked:
         _refuse_planted(found, writable, item.origin)
@@ -60,9 +61,13 @@ def resolve(wanted: Iterable[Wanted]) -> tuple[Grant, ...]:
     return tuple(merged.values())
 
 
-def check_place(found: Walked, grants: Iterable[Grant], origin: str) -> None:
+def check_place(found: Walked, grants: Iterable[Grant], origin: str, open_before: Iterable[str] = ()) -> None:
     """Refuse a place (the working directory) that is reached through a link which a program could have made."""
-    _refuse_planted(found, [grant.path for grant in grants if grant.write], origin)
+    _refuse_planted(found, [*(grant.path for grant in grants if grant.write), *_ends(open_before)], origin)
+
+
+def _ends(paths: Iterable[str]) -> list[str]:
+    return [walk_as_far_as_possible(path).path for path in paths]
 
 
 def _walked(item: Wanted) -> Walked:
@@ -142,7 +147,7 @@ class Way(NamedTuple):
 
 def way(path: str) -> Way:
     """Return the way to a path, relative ones from the working directory."""
-    found = walk_as_far_as_possible(os.path.join(os.getcwd(), path))
+    found = walk_as_far_as_possible(path if path.startswith("/") else os.path.join(os.getcwd(), path))
     return Way(found, _identities(found.path))
 
 

@@ -10,16 +10,17 @@ from __future__ import annotations
 import enum
 import os
 import stat
-from typing import Container, Dict, Iterator, NamedTuple, Optional, Sequence, Tuple
+from typing import Container, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from ..errors import PolicyError
 from . import cascade, reach, unmapped
 from .document import validate
 from .kinds import PATHS
 from .locate import Located, files
+from .lowering import WRITE
 from .node import Document
 from .places import Places, place
-from .schema import KEYS
+from .schema import KEYS, SCOPE
 from .values import Listing, Policy
 
 
@@ -44,7 +45,7 @@ class Loaded(NamedTuple):
     """The outcome. `detail` is one line for a report and says what to do; `error` is set when no launch may go on.
 
     `trusted` are the files that no program may be able to write, `left_out` and `narrowing` say what became of others,
-    `exposed` are those that another user can change.
+    `exposed` are those that another user can change. `open_before` is what any of them by itself lets a program write.
     """
 
     state: PolicyState
@@ -57,6 +58,7 @@ class Loaded(NamedTuple):
     left_out: Tuple[str, ...] = ()
     narrowing: Tuple[str, ...] = ()
     exposed: Tuple[str, ...] = ()
+    open_before: Tuple[str, ...] = ()
 
 
 class _Read(NamedTuple):
@@ -75,15 +77,24 @@ def load(located: Located, here: Places, subject: Subject, refused_calls: Contai
     source = ", ".join(located.paths)
     try:
         read = _read(files(located), refused_calls)
-        covering = tuple(item for item in read if covers(item.policy, subject))
-        left_out = tuple(item.policy.source for item in read if item not in covering)
-        if not covering:
-            what = f"no policy covers this run: each has a scope of another ({', '.join(left_out)})"
-            error = PolicyError(what, source, "name one whose scope covers it, or state --team-id and --agent-id")
-            return refused(PolicyState.UNCONFIGURED, source, error)
-        return _merged(located, covering, left_out, here, subject)
+        return _chosen(located, source, read, here, subject)
     except PolicyError as problem:
         return refused(PolicyState.LOAD_FAILED, source, problem)
+
+
+def _chosen(located: Located, source: str, read: Sequence[_Read], here: Places, subject: Subject) -> Loaded:
+    """Return what is made of those documents that cover the run."""
+    covering: List[_Read] = []
+    others: List[_Read] = []
+    for item in read:
+        (covering if covers(item.policy, subject) else others).append(item)
+    left_out = tuple(item.policy.source for item in others)
+    if not covering:
+        what = f"no policy covers this run: each has a scope of another ({', '.join(left_out)})"
+        error = PolicyError(what, source, "name one whose scope covers it, or state --team-id and --agent-id")
+        return refused(PolicyState.UNCONFIGURED, source, error)
+    apart = [placed(item.policy, here, follow=True) for item in others]
+    return _merged(located, covering, apart, here, subject)
 
 
 def _read(paths: Sequence[str], refused_calls: Container[str]) -> Tuple[_Read, ...]:
@@ -116,21 +127,39 @@ def _stated(policy: Policy, subject: Subject) -> Optional[str]:
 
 
 def _merged(
-    located: Located, read: Sequence[_Read], left_out: Tuple[str, ...], here: Places, subject: Subject
+    located: Located, read: Sequence[_Read], left_out: Sequence[Policy], here: Places, subject: Subject
 ) -> Loaded:
     by_source = {item.policy.source: item for item in read}
     policies = cascade.ordered([placed(item.policy, here, follow=len(read) > 1) for item in read])
-    found = reach.of(policies)
+    found = reach.of(policies, left_out)
     unsaid = (len(policies) > 1 and _unsaid(policy, subject) for policy in policies)
     narrowing = [one or other for one, other in zip(found.narrowing, unsaid)]
     loaded = judge(cascade.merge(policies, narrowing), tuple(by_source[p.source].document for p in policies))
     directories = tuple(path for path in located.paths if path not in by_source)
-    return loaded._replace(
+    loaded = loaded._replace(
         trusted=(*_marked(policies, [not reached for reached in found.written]), *directories),
-        left_out=left_out,
+        left_out=tuple(policy.source for policy in left_out),
         narrowing=_marked(policies, narrowing),
         exposed=tuple(source for source in by_source if _is_exposed(source)),
+        open_before=_open_before((*policies, *left_out)),
     )
+    return loaded if loaded.error else _by_word_of_the_trusted(loaded, policies, found.listed)
+
+
+def _by_word_of_the_trusted(loaded: Loaded, policies: Sequence[Policy], within_reach: Sequence[bool]) -> Loaded:
+    """Refuse what only documents make a policy that lie in reach of the program: they may take away and never give."""
+    trusted = [policy for policy, reached in zip(policies, within_reach) if not reached]
+    if len(trusted) in (0, len(policies)) or dimensions(cascade.merge(trusted)):
+        return loaded
+    what = "no rule that a launch can act on is stated by a policy out of the program's reach"
+    error = PolicyError(what, loaded.source, f"state one in {', '.join(policy.source for policy in trusted)}")
+    return refused(PolicyState.UNCONFIGURED, loaded.source, error)
+
+
+def _open_before(policies: Sequence[Policy]) -> Tuple[str, ...]:
+    """Return what any of the documents by itself lets a program write: an earlier run may have gone by that one."""
+    listings = (policy.listing(WRITE) for policy in policies)
+    return tuple(dict.fromkeys(entry.value.path for listing in listings if listing for entry in listing.entries))
 
 
 def _marked(policies: Sequence[Policy], marks: Sequence[bool]) -> Tuple[str, ...]:
@@ -188,10 +217,11 @@ def judge(policy: Policy, documents: Tuple[Document, ...] = ()) -> Loaded:
     subject = "the policy states" if len(documents) < 2 else f"the {len(documents)} policies together state"
     if not stated:
         what = f"{subject} no rule that a launch can act on"
-        remedy = "state filesystem, network, capabilities, syscalls or tools"
+        remedy = f"state one in {', '.join(_DIMENSIONS)}"
         return refused(PolicyState.UNCONFIGURED, policy.source, PolicyError(what, policy.source, remedy))
     state, detail = PolicyState.ENFORCED, f"{subject} rules for {', '.join(stated)}"
-    if stated == ("tools",) and unmapped.allows_every_tool(policy.tools or {}):
+    besides = policy.leases is not None or any(_is_rule(*item) for item in policy.values.items() if item[0] != SCOPE)
+    if not besides and unmapped.allows_every_tool(policy.tools or {}):
         state = PolicyState.PERMISSIVE
         detail = 'the policy allows every tool ("*") and restricts nothing; state a restriction to have it enforced'
     return Loaded(state, policy.source, detail, None, policy, documents)

@@ -11,7 +11,7 @@ from typing import Iterator, Mapping
 
 from .node import shown
 from .values import Entry, Group, Names, Policy, Value
-from .vocabulary import NAMED_CAPABILITIES
+from .vocabulary import BROKER_REQUIRED, NAMED_CAPABILITIES
 
 # Deleting is not told apart from writing, no domain covers listening, and tool calls and models have no names that a
 # kernel sees.
@@ -21,17 +21,17 @@ CAPABILITIES = ("file_delete", "network_inbound", *NAMED_CAPABILITIES)
 SECTIONS = ("schedule", "budget", "data", "approval_timeout_secs", "approval")
 
 
-def statements(policy: Policy) -> Names:
-    """Return the statements that no launch acts on, each as `key: value`."""
-    return tuple(dict.fromkeys(_statements(policy)))
+def statements(policy: Policy, confined: bool = True) -> Names:
+    """Return the statements that no launch acts on, each as `key: value`; `confined` is one inside a boundary."""
+    return tuple(dict.fromkeys(_statements(policy, confined)))
 
 
-def _statements(policy: Policy) -> Iterator[str]:
+def _statements(policy: Policy, confined: bool) -> Iterator[str]:
     yield from _capabilities(policy)
     for name in SECTIONS:
         yield from (f"{key}: {_text(value)}" for key, value in policy.section(name))
     posture = policy.entry("egress.posture")
-    if posture is not None:  # one that requires a broker refuses a launch with a boundary before anybody reads this
+    if posture is not None and not (confined and posture.text == BROKER_REQUIRED):  # which refuses the launch
         yield f"egress.posture: {posture.text}"
     for lease in policy.leases or ():
         yield f"authority.leases: {_text(lease['domain'])}"
@@ -60,7 +60,7 @@ def _of_tool(label: str, group: Group) -> Iterator[str]:
     allow = group.get("allow")
     if isinstance(allow, Entry) and not allow.value:
         yield f"{label}.allow: false"
-    yield from (f"{label}.{key}" for key in group if key != "allow")
+    yield from (f"{label}.{key}: {_text(value)}" for key, value in group.items() if key != "allow")
 
 
 def _text(value: Value) -> str:
@@ -68,7 +68,7 @@ def _text(value: Value) -> str:
 
 
 def allows_every_tool(tools: Mapping[str, Group]) -> bool:
-    """Say whether the tools are exactly `"*": {allow: true}`, with nothing beside it."""
+    """Say whether the tools are exactly `"*": {allow: true}`, with nothing beside it; true is the default."""
     allow = tools.get("*", {}).get("allow")
     stated = set(tools.get("*", {})) <= {"allow"}
     return len(tools) == 1 and "*" in tools and stated and (not isinstance(allow, Entry) or bool(allow.value))

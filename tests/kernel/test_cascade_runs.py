@@ -106,11 +106,12 @@ def test_three_tiers_in_a_directory_and_links_between_them(lab: Lab) -> None:
     top = place(lab)
     (top / "both" / "link").symlink_to(top / "other")  # out of what the others allow
     (top / "alias").symlink_to("both")
+    one_alone = {"allow": [str(top / "one")]}  # so that none lets a program put links where the others look
     texts = (
-        policy(scope="global", filesystem={"read": {"allow": ["/"]}, "write": {"allow": [str(top)]}}),
-        policy(scope="team:t", filesystem=lists([top / "both" / "link", top / "alias", top / "one"])),
+        policy(scope="global", filesystem={"read": {"allow": ["/"]}, "write": one_alone}),
+        policy(scope="team:t", filesystem=lists([top / "both" / "link", top / "alias", top / "one"], write=one_alone)),
         policy(scope="agent:a", filesystem={"read": {"allow": [*SYSTEM, str(top / "both"), str(top / "other")]},
-                                            "write": {"allow": [str(top / "one")]}}),
+                                            "write": one_alone}),
     )  # fmt: skip
     folder = lab.directory("policies")
     for name, text in zip("cab", texts):  # the tiers decide about the order, not the names
@@ -271,3 +272,36 @@ def test_one_document_that_cannot_be_used_refuses_the_launch_and_a_preview_says_
     assert preview.returncode == 0 and f"{bad}:2:14: " in preview.stdout + preview.stderr, line
     bad.unlink()
     assert run(lab, [folder], "true").returncode == 0
+
+
+# --- links that an earlier run could have made -------------------------------------------------------
+
+LINKING = """
+from pathlib import Path
+def plant(make):
+    Path("venv").rmdir()
+    os.symlink(sys.argv[1], "venv")
+    Path("p.json").write_text(json.dumps({"filesystem": {"write": {"allow": [os.getcwd() + "/out"]}}}))
+tell(planted=attempt(plant, True), read=attempt(open, "venv/secret"))
+"""
+THROUGH = 'tell(read=attempt(open, "venv/secret"), write=attempt(open, "venv/secret", "a"))'
+
+
+def test_a_document_of_the_program_does_not_take_its_link_out_of_suspicion(lab: Lab) -> None:
+    """Merged, the write list is the narrower one, and the link is not beneath it: each counts by itself."""
+    work, secret = lab.workspace, lab.file(lab.outside / "secret", "s")
+    for name in ("venv", "out"):
+        lab.directory(f"{work.name}/{name}")
+    lists = {"read": {"allow": [*SYSTEM, str(work), str(work / "venv")]}, "write": {"allow": [str(work)]}}
+    host = policy_file(lab, policy(filesystem=lists), "host.json")
+    assert read(run(lab, [host], *program(LINKING, str(lab.outside)))).told == {"planted": "ok", "read": "EACCES"}
+    denying = lab.file(work / "q.json", policy(capabilities={"deny": ["file_write"]}))
+    for more in ([], [work / "p.json"], [denying], [denying, work / "p.json"]):
+        done = run(lab, [host, *more], *program(THROUGH))
+        assert done.returncode == 125 and read(done).told == {}, more
+        assert f"{work}/venv is a symbolic link beneath a path that may be written" in done.stderr
+    lists["read"]["allow"].pop()
+    policy_file(lab, policy(filesystem=lists), "host.json")
+    done = run(lab, [host, denying], *program("tell()"), options=("--workdir", str(work / "venv")))
+    assert done.returncode == 125 and f"error: --workdir: {work}/venv is a symbolic link beneath" in done.stderr
+    assert secret.read_text() == "s"

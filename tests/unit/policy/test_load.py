@@ -340,7 +340,8 @@ def test_a_cascade_counts_as_enforced_when_one_document_states_a_rule(host: Host
     nothing = host.load(silent, host.put("c.yaml", "scope: team:t\ncapabilities: {deny: []}\n"))
     assert nothing.state is PolicyState.UNCONFIGURED
     assert nothing.detail.startswith(f"{silent}, {host.top}/c.yaml: the 2 policies together state no rule")
-    assert host.load(silent, everything).state is PolicyState.PERMISSIVE
+    assert host.load(everything).state is PolicyState.PERMISSIVE
+    assert host.load(silent, everything).state is PolicyState.ENFORCED  # of a budget, too, nothing is held
     assert host.load(everything, host.write("d.json", "*")).state is PolicyState.ENFORCED
     refused = host.load(everything, host.put("e.yaml", "tools: {x: {allow: false}}\n"))
     assert refused.state is PolicyState.ENFORCED

@@ -21,6 +21,7 @@ from support.policies import Place
 from support.runs import request
 
 from aasm import stating
+from aasm.policy import reach
 from aasm.policy.grants import within_reach
 from aasm.policy.load import Loaded, PolicyState, Subject
 from aasm.surroundings import Surroundings
@@ -120,7 +121,7 @@ def test_no_number_of_documents_in_reach_outvotes_one_that_is_not(place: Place, 
 
 
 def test_a_document_that_is_added_or_taken_away_gives_nothing_more_to_the_program(place: Place) -> None:
-    """Whatever it states: only its own restrictions go with it."""
+    """Whatever it states: only its own restrictions go with it. It may take away what the others give."""
     safe = [place.document("safe/a.json", read=["/"], write=["ws", "outside"], gives=["A", "B"]),
             place.document("safe/b.json", read=["ws", "outside"], gives=["B", "C"])]  # fmt: skip
     before = place.load(*safe)
@@ -132,7 +133,57 @@ def test_a_document_that_is_added_or_taken_away_gives_nothing_more_to_the_progra
             if found.policy is not None:
                 assert set(gives(found)) <= set(gives(before))
                 assert set(place.leads(found)) <= set(place.leads(before))
-                assert not set(safe) & set(found.narrowing) - set(before.narrowing)
+
+
+def test_documents_in_reach_do_not_shield_each_other_from_one_that_restricts_no_writing(place: Place) -> None:
+    """A document that gives nothing, a copy, or a second name of the same one would otherwise be a voucher."""
+    silent = place.document("safe/a.json", gives=["A"])
+    own = place.document("ws/p.json", write=["outside"], gives=["STOLEN"])
+    (place.ws / "link.json").symlink_to(own)
+    others = (
+        place.document("ws/copy.json", write=["outside"], gives=["STOLEN"]),
+        place.document("ws/pure.json", write=["outside"]),
+        place.document("ws/far.json", write=["safe"]),
+        f"{place.ws}/link.json",
+    )
+    assert gives(place.load(own)) == ["STOLEN"]  # the control
+    for number in range(len(others) + 1):
+        for more in itertools.combinations(others, number):
+            for order in ((silent, own, *more), (*more, own, silent)):
+                assert "STOLEN" not in gives(place.load(*order)), more
+
+
+def test_those_that_this_user_cannot_change_judge_where_there_are_any(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reach, "_changeable", lambda source: "/host/" not in source)
+    lists, silent = place.document("host/a.json", write=["ws"]), place.document("host/b.json")
+    kept, own = place.document("kept/p.json", gives=["K"]), place.document("ws/p.json", gives=["K", "STOLEN"])
+    found = place.load(lists, silent, kept, own)
+    assert (found.narrowing, gives(found)) == ((own,), ["K"])
+    found = place.load(silent, kept, own)  # which restricts no writing: whoever could be written narrows
+    assert (found.narrowing, gives(found)) == ((kept, own), [])
+
+
+def test_a_document_of_another_scope_judges_as_well(place: Place) -> None:
+    """An earlier run of that scope may have written the one that now stands alone."""
+    other = place.document("safe/a.json", write=["ws"], scope="team:a")
+    kept, own = place.document("kept/p.json", gives=["K"]), place.document("ws/p.json", gives=["STOLEN"])
+    assert_refused(place.load(other, own, subject=Subject(team="b")))
+    found = place.load(other, own, kept, subject=Subject(team="b"))
+    assert "STOLEN" not in gives(found) and found.left_out == (other,)
+
+
+def test_a_state_that_only_documents_in_reach_make_is_none(place: Place) -> None:
+    """A launch that is refused without a document of the program's is refused with it."""
+    safe = place.document("safe/a.json", write=["ws"])
+    own = Path(place.document("ws/p.json"))
+    Path(safe).write_text('{"budget": {"window": "1d"}, "scope": "org:o"}')
+    own.write_text('{"tools": {"*": {"allow": true}}}')
+    lists = place.document("safe/b.json", write=["ws"], scope="team:x")
+    found = place.load(safe, str(own), lists, subject=Subject(team="y"))
+    assert (found.state, found.policy) == (PolicyState.UNCONFIGURED, None)
+    assert "out of the program's reach" in found.detail and f"state one in {safe}" in found.detail
 
 
 # --- reach by other names ---------------------------------------------------------------------------------

@@ -43,7 +43,7 @@ def test_every_key_is_asked_of_a_boundary_or_said_not_to_be_acted_on(key: str, t
     tree, rng = Tree(tmp_path), random.Random(key)
     for value in [filled(ROWS[key](rng), tree) for _ in range(20)]:
         policy = Drawn("p", None, {key: value}, None, None).policy()
-        said, stated = statements(policy), asked(policy, tree)
+        said, stated = statements(policy, confined=False), asked(policy, tree)
         if key.startswith("capabilities."):
             assert said or stated or value == [], value
         elif key.startswith(ACTED_ON):
@@ -66,8 +66,9 @@ def test_a_lease_is_said_once_whatever_it_states(key: str) -> None:
 
 
 def test_postures_are_said() -> None:
-    for posture in ("not_required", "broker_required"):
-        assert statements(read({"egress": {"posture": posture}})) == (f"egress.posture: {posture}",)
+    for posture, confined in (("not_required", True), ("not_required", False), ("broker_required", False)):
+        assert statements(read({"egress": {"posture": posture}}), confined) == (f"egress.posture: {posture}",)
+    assert statements(read({"egress": {"posture": "broker_required"}})) == ()  # it refuses a launch with a boundary
 
 
 def test_a_capability_is_asked_or_said_and_never_both(tmp_path: Path) -> None:
@@ -92,9 +93,10 @@ def test_what_several_documents_state_is_said_once(tmp_path: Path) -> None:
     for _ in range(30):
         documents = cascade(rng, tree, 3)
         merged = tiers.merge(tiers.ordered([tree.placed(item.policy()) for item in documents]))
-        said = statements(merged)
+        said = statements(merged, confined=False)
         assert len(set(said)) == len(said)
-        single = {line.split(":")[0].split()[0] for item in documents for line in statements(item.policy())}
+        alone = [line for item in documents for line in statements(item.policy(), confined=False)]
+        single = {line.split(":")[0].split()[0] for line in alone}
         # a lease gives something, so one that not every document gives is gone
         assert single - {line.split(":")[0].split()[0] for line in said} <= {"authority.leases"}
 
