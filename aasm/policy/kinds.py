@@ -44,6 +44,7 @@ class Reading:
     def __init__(self, name: str, refused_calls: Container[str] = (), most: int = MOST_FAULTS) -> None:
         self.name, self.refused_calls, self.most = name, refused_calls, most
         self.faults: List[PolicyError] = []
+        self.patterns = 0  # characters of all patterns so far, as they are counted
 
     def attempt(self, read: Callable[..., T], *args: Any) -> Optional[T]:
         """Return what `read` gives, or None once its PolicyError has been kept."""
@@ -119,6 +120,10 @@ def _capability(reading: Reading, node: Node, label: str) -> Entry:
     return _entry(reading, node, checks.one_of(reading.name, node, label, known, "a capability"))
 
 
+TEAM, AGENT = "team:", "agent:"
+ID = "[A-Za-z0-9._:-]{1,128}"  # what --team-id and --agent-id take
+
+
 def scope(reading: Reading, node: Node, label: str) -> Entry:
     """Read `global`, or one of `org:` `team:` `agent:` `tool:` with a name behind it."""
     text = checks.text(reading.name, node, label)
@@ -127,6 +132,9 @@ def scope(reading: Reading, node: Node, label: str) -> Entry:
     if text != GLOBAL_SCOPE and (not prefix or not own or not own.isprintable() or " " in own):
         spelled = ", ".join(f"{prefix}NAME" for prefix in NAMED_SCOPES)
         refuse(reading.name, node, f"{shown(text)} is not a scope", f"write {GLOBAL_SCOPE}, or one of {spelled}")
+    if prefix in (TEAM, AGENT) and not re.fullmatch(ID, own):  # the document would be left out of every run
+        what = f"no run can say that it is of {prefix}{shown(own)}"
+        refuse(reading.name, node, what, "use 1 to 128 letters, digits and the signs . _ : -")
     return _entry(reading, node, text)
 
 
@@ -171,23 +179,59 @@ def _privilege(reading: Reading, node: Node, label: str) -> Entry:
     return _entry(reading, node, text)
 
 
-_LONGEST_PATTERN = 4096  # characters; compiling a long one takes seconds
+_LONGEST_PATTERN = 4096  # characters
+# What is read of all patterns of a document; parsing takes up to four microseconds for a character, and some for each.
+MOST_PATTERNS, SHORTEST = 65536, 16  # characters of all together, each pattern counted as so many at least
+_FARTHEST_BEHIND = 2**31 - 1  # characters; what looks farther behind is no code to some release of re
 
 
 def _pattern(reading: Reading, node: Node, label: str) -> Entry:
     text = checks.filled(reading.name, node, label)
     if len(text) > _LONGEST_PATTERN:
         refuse(reading.name, node, f"a pattern of more than {_LONGEST_PATTERN} characters", "divide it into several")
-    import warnings  # only here: few policies hold a pattern
-
+    before, reading.patterns = reading.patterns, reading.patterns + max(len(text), SHORTEST)
+    if before <= MOST_PATTERNS < reading.patterns:
+        what = f"with this one the patterns of the document count more than {MOST_PATTERNS} characters"
+        refuse(reading.name, node, what, f"take some out (each counts as {SHORTEST} at least); no later one was read")
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")  # what will read otherwise one day, or reads otherwise in another release
-            re.compile(text)
-    except (re.error, OverflowError, RecursionError, Warning) as problem:
+        if reading.patterns <= MOST_PATTERNS:  # else the document is refused already
+            _parsed(text)
+    except (re.error, ValueError, OverflowError, RecursionError, Warning) as problem:
         what = f"{shown(text)} in {checks.inside(label)} is no regular expression: {problem}"
         refuse(reading.name, node, what, "write it as Python's re reads it")
     return _entry(reading, node, text)
+
+
+_PARSER = "_parser" if hasattr(re, "_parser") else "sre_parse"  # since Python 3.11, and before
+
+
+def _parsed(text: str) -> None:
+    """Raise whatever Python's re would raise for a text, warnings as well.
+
+    It is parsed and no more: making code of it can take thousands of times as long, and nothing here runs it.
+    """
+    import warnings  # only here: few policies hold a pattern
+
+    parser = getattr(re, _PARSER)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # what will read otherwise one day, or reads otherwise in another release
+        tree = parser.parse(text)
+    if "(?<" in text:
+        _check_behind(tree, parser.SubPattern)
+
+
+def _check_behind(tree: Any, branch: type) -> None:
+    """Raise what only the compiler of re finds wrong in a parsed text: a look behind that has no one width."""
+    todo = [tree]
+    while todo:
+        for name, inside in todo.pop().data:
+            parts = inside if isinstance(inside, tuple) else (inside,)
+            if str(name) in ("ASSERT", "ASSERT_NOT") and parts[0] < 0:
+                least, most = parts[1].getwidth()
+                if least != most or least > _FARTHEST_BEHIND:
+                    raise ValueError("what it looks behind for has no fixed width, or an enormous one")
+            each = (one for part in parts for one in (part if isinstance(part, list) else (part,)))
+            todo += [one for one in each if isinstance(one, branch)]
 
 
 def _condition(reading: Reading, node: Node, label: str) -> Entry:

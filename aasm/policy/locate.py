@@ -14,6 +14,7 @@ from ..errors import PolicyError, system_text
 from .node import SUFFIXES
 
 OPTION, VARIABLE = "--policy", "AA_POLICY"
+MOST = 500  # files; comparing where each leads with what each lets be written grows with the square
 _NAMES = ("policy.yaml", "policies")  # a file, then a directory, in each folder
 
 
@@ -60,9 +61,13 @@ def _holds_something(place: str) -> bool:
 def files(located: Located) -> Tuple[str, ...]:
     """Return the files at the places that decide; of a directory those with the suffix of a policy, by name.
 
-    PolicyError for a directory that cannot be listed or holds none.
+    PolicyError for a directory that cannot be listed or holds none, and for more files than anybody means.
     """
-    return tuple(path for place in located.paths for path in _files_at(place, located.origin))
+    found = tuple(path for place in located.paths for path in _files_at(place, located.origin))
+    if len(found) > MOST:
+        what = f"{len(found)} policies are named, and {MOST} is the most of one run"
+        raise PolicyError(what, located.paths[0], "put several into one file, or name another directory")
+    return found
 
 
 def _files_at(place: str, origin: str) -> Tuple[str, ...]:
@@ -74,7 +79,7 @@ def _files_at(place: str, origin: str) -> Tuple[str, ...]:
         names = sorted(os.listdir(place))
     except OSError as problem:
         raise PolicyError(system_text(problem), place, "make it readable for the user who launches") from None
-    found = tuple(os.path.join(place, name) for name in names if name.endswith(SUFFIXES) and name[0] != ".")
+    found = tuple(os.path.join(place, name) for name in names if name.lower().endswith(SUFFIXES) and name[0] != ".")
     if not found:
         raise PolicyError("the directory holds no policy", place, f"put a file with {' '.join(SUFFIXES)} into it")
     return found

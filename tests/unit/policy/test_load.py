@@ -97,11 +97,11 @@ def test_the_order_of_options_decides_within_a_tier_and_the_tier_before_that(hos
 
 def test_of_a_directory_the_policies_are_read_by_their_names(host: Host) -> None:
     text = 'network: {allowlist: ["*"]}\n'
-    for name in ("b.yaml", "a.yml", "c.json", "B.yaml"):
+    for name in ("b.yaml", "a.yml", "c.json", "B.yaml", "D.YML"):
         host.write(f"policies/{name}", "*")
-    for name in (".hidden.yaml", ".yaml", "notes.txt", "c.yaml.bak", "README", "d.YAML", "json"):
+    for name in (".hidden.yaml", ".yaml", "notes.txt", "c.yaml.bak", "README", "json"):
         host.put(f"policies/{name}", "this: is\nno: [policy")
-    expected = ["B.yaml", "a.yml", "b.yaml", "c.json"]
+    expected = ["B.yaml", "D.YML", "a.yml", "b.yaml", "c.json"]
     if sys.version_info >= (3, 11):  # the first Python whose standard library reads TOML
         host.put("policies/d.toml", 'network.allowlist = ["*"]\n')
         expected.append("d.toml")

@@ -303,3 +303,21 @@ def test_a_policy_on_the_command_line_is_judged_without_a_document() -> None:
     loaded = judge(inline([], ["/w"], False))
     assert (loaded.state, loaded.source, loaded.documents) == (PolicyState.ENFORCED, "command line", ())
     assert judge(Policy("x")).state is PolicyState.UNCONFIGURED
+
+
+def test_of_a_directory_every_name_that_says_policy_counts_in_whatever_case(tmp_path: Path) -> None:
+    for name in ("a.yaml", "B.YAML", "c.Json", "d.toml", ".e.yaml", "f.conf", "g.yaml~"):
+        (tmp_path / name).write_text("{}")
+    found = files(Located((str(tmp_path),), "--policy"))
+    assert sorted(os.path.basename(path) for path in found) == ["B.YAML", "a.yaml", "c.Json", "d.toml"]
+
+
+def test_more_policies_than_anybody_means_are_refused(tmp_path: Path) -> None:
+    for number in range(501):
+        (tmp_path / f"{number}.yaml").write_text("{}")
+    with pytest.raises(PolicyError) as caught:
+        files(Located((str(tmp_path),), "--policy"))
+    remedy = "put several into one file, or name another directory"
+    assert str(caught.value) == f"{tmp_path}: 501 policies are named, and 500 is the most of one run; {remedy}"
+    (tmp_path / "7.yaml").unlink()
+    assert len(files(Located((str(tmp_path),), "--policy"))) == 500
