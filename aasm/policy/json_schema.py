@@ -82,8 +82,8 @@ def _spec() -> Schema:
     leases = _map({LEASES: {"type": "array", "items": lease}}, (LEASES,))
     tool = _map({name: _value(key, TOOL + name) for name, key in TOOL_KEYS.items()})
     tools = {"type": "object", "propertyNames": {"minLength": 1}, "additionalProperties": tool}
-    prefixes = "|".join(prefix.rstrip(":") for prefix in NAMED_SCOPES)
-    scope = _described(SCOPE, {"type": "string", "pattern": f"^(?:{GLOBAL_SCOPE}|(?:{prefixes}):[^ ]+)$"})
+    spelled = "|".join(prefix + (kinds.ID if prefix in kinds.STATED else "[^ ]+") for prefix in NAMED_SCOPES)
+    scope = _described(SCOPE, {"type": "string", "pattern": f"^(?:{GLOBAL_SCOPE}|{spelled})$"})
     return _map({SCOPE: scope, **sections, TOOLS: tools, AUTHORITY: leases})
 
 

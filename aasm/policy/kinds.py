@@ -120,8 +120,8 @@ def _capability(reading: Reading, node: Node, label: str) -> Entry:
     return _entry(reading, node, checks.one_of(reading.name, node, label, known, "a capability"))
 
 
-TEAM, AGENT = "team:", "agent:"
-ID = "[A-Za-z0-9._:-]{1,128}"  # what --team-id and --agent-id take
+STATED = ("team:", "agent:")  # what a run can say of itself by --team-id and --agent-id
+ID = "[A-Za-z0-9._:-]{1,128}"
 
 
 def scope(reading: Reading, node: Node, label: str) -> Entry:
@@ -132,7 +132,7 @@ def scope(reading: Reading, node: Node, label: str) -> Entry:
     if text != GLOBAL_SCOPE and (not prefix or not own or not own.isprintable() or " " in own):
         spelled = ", ".join(f"{prefix}NAME" for prefix in NAMED_SCOPES)
         refuse(reading.name, node, f"{shown(text)} is not a scope", f"write {GLOBAL_SCOPE}, or one of {spelled}")
-    if prefix in (TEAM, AGENT) and not re.fullmatch(ID, own):  # the document would be left out of every run
+    if prefix in STATED and not re.fullmatch(ID, own):  # the document would be left out of every run
         what = f"no run can say that it is of {prefix}{shown(own)}"
         refuse(reading.name, node, what, "use 1 to 128 letters, digits and the signs . _ : -")
     return _entry(reading, node, text)
