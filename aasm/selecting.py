@@ -97,9 +97,9 @@ def _considered(backend_id: str, verdict: Verdict) -> Considered:
 def _nothing_lowered(stated: Stated) -> Refusal:
     text = (
         f"refusing to launch: NoRequirementsLowered: an execution-isolation boundary was requested and the policy "
-        f"({one_line(stated.policy.source)}) states nothing that a boundary could hold; state filesystem, network, ipc, "
-        f"credentials, syscalls or max_open_files, or deny a capability that stands for a whole domain, or re-run with "
-        f"`--isolation none` to launch unconfined deliberately"
+        f"({one_line(stated.policy.source)}) states nothing that a boundary could hold; state filesystem, network, "
+        f"ipc, credentials, syscalls or max_open_files, or deny a capability that stands for a whole domain, or re-run "
+        f"with `--isolation none` to launch unconfined deliberately"
     )
     return Refusal(RefusalKind.NO_REQUIREMENTS_LOWERED, text)
 

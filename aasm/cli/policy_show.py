@@ -4,10 +4,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterator, List, Mapping, Optional
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional
 
 from .. import stating
-from ..errors import OK, UsageError, one_line
+from ..errors import INVALID, OK, UsageError, one_line
 from ..policy import unmapped
 from ..policy.kinds import Hours
 from ..policy.load import Loaded
@@ -20,13 +20,16 @@ from . import say
 from .options import Once, Parser
 from .policy import Here, add_json, add_places, as_json, effective, here, parser, request
 
+if TYPE_CHECKING:
+    from ..model.request import Request
+
 SCHEMA = "aasm.policy.effective/1"
 _NARROWS = "the others let the program write it or restrict no writing, or it is for a scope that was not stated"
 BESIDE_RAW = ("policy", "workdir", "team_id", "agent_id", "json")
 
 
 def main(args: List[str]) -> int:
-    """Carry out `policy show`; return 0. PolicyError for a policy that no launch could go by."""
+    """Carry out `policy show`; return 1 when no launch here could go by the policy. PolicyError where there is none."""
     options = _parser().parse_args(args)
     if options.raw is not None:
         given = [name for name in BESIDE_RAW if getattr(options, name)]
@@ -38,8 +41,21 @@ def main(args: List[str]) -> int:
     where = here(asked)
     found = effective(asked, where)
     assert found.policy is not None  # `effective` has raised otherwise
-    say(as_json(_facts(found, found.policy)) if options.json else document(found, found.policy, where))
-    return OK
+    refusal = refused(asked)
+    if options.json:
+        say(as_json({**_facts(found, found.policy), "refusal": refusal or None}))
+    else:
+        say(document(found, found.policy, where, refusal))
+    return INVALID if refusal else OK
+
+
+def refused(asked: Request) -> str:
+    """Return why a launch with a boundary would be refused here, or an empty text."""
+    from .. import run
+    from ..governance.identity import new_identity
+
+    found = run.preview(asked, new_identity(asked.agent_id, asked.team_id, (), dry_run=True), by_hand=False)
+    return found.run.refusal.text if found.run.refusal else ""
 
 
 def _parser() -> Parser:
@@ -48,7 +64,7 @@ def _parser() -> Parser:
         "[--policy PATH]... [--workdir DIR] [--team-id ID] [--agent-id ID] [--json] | --raw FILE",
         "Print the policy that a launch would go by: merged, its paths as they stand on this host, each value with its "
         "origin. The text is a policy itself.",
-        "Exit status: 0, 1 when no launch could go by the policy, 2 for a wrong command line.",
+        "Exit status: 0, 1 when no launch with a boundary could go by the policy here, 2 for a wrong command line.",
     )
     add_places(made)
     add_json(made)
@@ -61,12 +77,12 @@ def _parser() -> Parser:
 # --- the document -----------------------------------------------------------------------------------
 
 
-def document(found: Loaded, policy: Policy, where: Here) -> str:
+def document(found: Loaded, policy: Policy, where: Here, refusal: str) -> str:
     """Return the text: comments about where it comes from, the policy, and comments about what it cannot state."""
     made = written(policy)
     body = "\n".join(made.lines) or "{}"
     ends = [one_line(f"# {line}".rstrip()) for line in _behind(made, policy)]
-    heads = [one_line(f"# {line}".rstrip()) for line in _head(found, where, made)]
+    heads = [one_line(f"# {line}".rstrip()) for line in (*_head(found, where, made), *_refusal(refusal))]
     text = "\n".join([*heads, body, *ends])
     if len(text.encode("utf-8", "replace")) >= MAX_BYTES:
         heads.append("# This text is longer than a policy may be, so it cannot be read back.")
@@ -85,6 +101,12 @@ def _head(found: Loaded, where: Here, made: Written) -> Iterator[str]:
     yield f"State: {found.state.value}: {found.detail}"
     if made.left_out:
         yield "Not the whole policy: no single document can state what is listed at its end."
+
+
+def _refusal(text: str) -> Iterator[str]:
+    if text:
+        yield "A launch with a boundary is refused here:"
+    yield from (f"  {line}" for line in text.splitlines())
 
 
 def _behind(made: Written, policy: Policy) -> Iterator[str]:

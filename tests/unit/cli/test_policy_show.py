@@ -156,9 +156,11 @@ def test_a_policy_that_no_launch_could_go_by_is_one_line_and_1(lab: Lab, text: s
 
 def test_a_directory_that_no_policy_can_name_is_told(lab: Lab) -> None:
     workdir = lab.directory("with $ in it")
-    path = lab.file(lab.outside / "p.yaml", "filesystem: {write: {allow: ['${workdir}/a', /b]}}\n")
+    (workdir / "a").mkdir()
+    other = lab.directory("other")
+    path = lab.file(lab.outside / "p.yaml", f"filesystem: {{write: {{allow: ['${{workdir}}/a', {other}]}}}}\n")
     done = lab.aasm("policy", "show", "--policy", str(path), "--workdir", str(workdir))
-    assert done.returncode == 0 and statements(done.stdout)[-1].startswith('      - "/b"')
+    assert done.returncode == 0 and statements(done.stdout)[-1].startswith(f'      - "{other}"')
     assert f"#   filesystem.write.allow: {workdir}/a  # {path}:1:30 (a $ in the path" in done.stdout
 
 
@@ -199,3 +201,24 @@ def test_raw_of_what_cannot_be_read_is_one_line_and_1(lab: Lab, text: str, where
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith(f"error: {path}{where}") and done.stderr.count("\n") == 1
     assert lab.aasm("policy", "show", "--raw", os.fspath(lab.outside)).returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("tools: {a: {allow: false}}", "NoRequirementsLowered"),
+        ("resources: {max_wall_clock_seconds: 5}", "NoRequirementsLowered"),
+        ("network: {allowlist: ['*']}", "single destinations"),
+        ("filesystem: {write: {allow: []}}\negress: {posture: broker_required}", "requires a broker"),
+        ("filesystem: {write: {allow: [/none/such]}}", "No such file or directory"),
+        ("filesystem: {write: {allow: []}}", ""),
+    ],
+)
+def test_a_policy_with_which_nothing_starts_is_shown_and_said_to_be_so(lab: Lab, text: str, said: str) -> None:
+    path = str(lab.file(lab.outside / "p.yaml", text + "\n"))
+    shown, facts = (lab.aasm("policy", "show", "--policy", path, *more) for more in ((), ("--json",)))
+    launched = lab.aasm("run", "exec", "--isolation", "process", "--policy", path, "--", "true")
+    assert (shown.returncode, facts.returncode, launched.returncode) == ((1, 1, 125) if said else (0, 0, 0))
+    assert ("# A launch with a boundary is refused here:" in shown.stdout) is bool(said) and said in shown.stdout
+    refusal = json.loads(facts.stdout)["refusal"]
+    assert said in (refusal or "") and (refusal is None) is (said == "")
