@@ -9,8 +9,11 @@ from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tu
 
 from ..backends.native.floor import REFUSED_CALLS
 from ..errors import INVALID, OK, PolicyError, one_line, short
+from ..model.requirements import RequirementPosture
 from ..policy import load, locate, unmapped
 from ..policy.document import examine
+from ..policy.lowering import lower
+from ..policy.places import Places
 from ..policy.reader import contents, read_document
 from . import note, say
 from .options import Parser
@@ -28,7 +31,8 @@ class Checked(NamedTuple):
     file: str
     faults: Tuple[PolicyError, ...]
     text: str = ""
-    sections: Tuple[str, ...] = ()  # in which it states a rule that a launch acts on
+    sections: Tuple[str, ...] = ()  # in which it states a rule
+    held: bool = False  # whether a boundary could hold any of it
     unmapped: Tuple[str, ...] = ()
 
 
@@ -81,7 +85,9 @@ def _checked(path: str) -> Checked:
     policy, faults = examine(document, REFUSED_CALLS)
     if faults:
         return Checked(path, tuple(faults), _text(data))
-    return Checked(path, (), "", load.dimensions(policy), unmapped.statements(policy))
+    lowered = lower(load.placed(policy, Places("/", "/", ()))).requirements
+    held = any(item.posture is RequirementPosture.REQUIRED for item in lowered)
+    return Checked(path, (), "", load.dimensions(policy), held, unmapped.statements(policy))
 
 
 def _text(data: bytes) -> str:
@@ -135,8 +141,8 @@ def _columns(text: str) -> int:
 
 def _lines(found: Checked) -> Iterator[str]:
     yield f"{found.file}: valid"
-    if not found.sections:
-        yield "  by itself it states no rule that a launch can act on, so no launch starts with it alone"
+    if not found.held:
+        yield "  by itself it states nothing that a boundary could hold, so no launch inside one starts with it alone"
     if found.unmapped:
         yield "  statements that no launch of this release acts on:"
     yield from (f"    {short(text)}" for text in found.unmapped)
@@ -157,6 +163,7 @@ def _facts(found: Checked) -> Dict[str, Any]:
         "valid": not found.faults,
         "faults": [_fault(fault, place) for fault, place in zip(found.faults, places(found))],
         "sections": found.sections,
+        "held": found.held,
         "unmapped": found.unmapped,
     }
 

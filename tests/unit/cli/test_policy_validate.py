@@ -73,13 +73,31 @@ def test_a_directory_stands_for_its_policies(lab: Lab) -> None:
     empty = lab.directory("empty")
     done = lab.aasm("policy", "validate", str(folder), str(empty), "")
     assert done.returncode == 1
-    assert done.stdout.startswith(f"{folder}/b.json: valid\n  by itself it states no rule that a launch can act on")
+    assert done.stdout.startswith(f"{folder}/b.json: valid\n  by itself it states nothing that a boundary could hold")
     heads = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
     assert [line.partition(": ")[2].partition(";")[0] for line in heads] == [
         f"{folder}/a.yaml:1:1: unknown key \"x\" in the policy",
         f"{empty}: the directory holds no policy",
         "FILE: no file is named",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "held"),
+    [
+        ("tools: {a: {allow: false}}", False), ("resources: {max_wall_clock_seconds: 5}", False),
+        ("resources: {max_cpu_seconds: 5}", False), ("resources: {max_open_files: 5}", True),
+        ("capabilities: {deny: [file_delete]}", False), ("capabilities: {deny: [agent_spawn]}", True),
+        ("capabilities: {allow: [file_read, file_write, network_outbound, terminal_exec]}", False),
+        ("budget: {window: 1d}", False), ("egress: {posture: not_required}", False), ("ipc: {unix: {allow: []}}", True),
+    ],
+)  # fmt: skip
+def test_a_policy_that_no_boundary_could_hold_any_of_is_said_to_be_so(lab: Lab, text: str, held: bool) -> None:
+    path = str(lab.file(lab.outside / "p.yaml", text + "\n"))
+    said = "by itself it states nothing that a boundary could hold, so no launch inside one starts with it alone"
+    assert (said not in lab.aasm("policy", "validate", path).stdout) is held
+    done = lab.aasm("run", "exec", "--report", "never", "--isolation", "process", "--policy", path, "--", "true")
+    assert (done.returncode == 0) is held, done.stderr
 
 
 def test_a_call_that_no_boundary_lets_through_is_a_fault(lab: Lab) -> None:
@@ -101,7 +119,7 @@ def test_json_says_all_of_it_and_nothing_else_is_printed(lab: Lab) -> None:
     assert [(item["line"], item["column"]) for item in first["faults"]] == [(2, 3), (5, 15), (5, 25), (6, 23), (8, 30)]
     assert first["faults"][0]["what"].startswith('unknown key "reed"') and first["faults"][0]["text"] == "  reed:"
     assert good == {
-        "file": "good.yaml", "valid": True, "faults": [], "sections": ["network", "tools"],
+        "file": "good.yaml", "valid": True, "faults": [], "sections": ["network", "tools"], "held": True,
         "unmapped": ["budget.daily_limit_usd: 2", 'tools."sh".allow: false'],
     }  # fmt: skip
     assert odd["file"] == "b\\xff\n.yaml" and odd["faults"][0]["text"] == "a: \\x09x"
@@ -116,7 +134,7 @@ def test_nothing_in_a_file_or_its_name_can_end_a_line(lab: Lab) -> None:
     name = "p\n\x1b[2J\u202e.yaml"
     lab.file(lab.workspace / name, 'tools: {sh: {allow: false}, "a\\n\\x1b[2J": {allow: false}}\n')
     done = lab.aasm("policy", "validate", name)
-    assert done.returncode == 0 and len(done.stdout.splitlines()) == 4
+    assert done.returncode == 0 and len(done.stdout.splitlines()) == 5
     lab.file(lab.workspace / name, "a: \x1b[2J\u202e\n")
     failed = lab.aasm("policy", "validate", name)
     assert failed.returncode == 1 and len(failed.stderr.splitlines()) == 3
