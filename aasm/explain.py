@@ -93,7 +93,19 @@ def _denied(run: ResolvedRun, found: str) -> str:
         return f"{target} is not a regular file"
     if not os.access(target, os.X_OK):
         return f"{target} is not executable; chmod +x it, or name its interpreter"
-    return f"{target} or its loader may not be executed inside the grants; add --system, or `${{system}}` to the policy"
+    return f"{target} or its loader may not be executed inside the grants; {_system(run)}"
+
+
+def _system(run: ResolvedRun) -> str:
+    if run.policy.source == COMMAND_LINE:
+        return "add --system"
+    if _execute_list(run):
+        return "`aasm policy explain --program` with the same policy names what filesystem.execute.allow lacks"
+    return "add `${system}` to filesystem.read.allow"
+
+
+def _execute_list(run: ResolvedRun) -> bool:
+    return any(part(item.scope) == EXECUTING for item in run.spec.requirements)
 
 
 def _denied_as_a_whole(run: ResolvedRun) -> bool:
@@ -105,7 +117,7 @@ def _lacking(run: ResolvedRun, path: str) -> tuple[str, ...]:
     """Return the lists in which a program must be and is not: it is read as well, execve(2) opens it."""
     if run.plan is None:
         return ()
-    stated = any(part(item.scope) == EXECUTING for item in run.spec.requirements)
+    stated = _execute_list(run)
     unread = not covers(run.grants, path, write=False)
     unexecuted = not executes(run.grants, path)
     return (*("read",) * (unread or (unexecuted and not stated)), *("execute",) * (unexecuted and stated))

@@ -100,7 +100,7 @@ def _out_of_reach(path: str, named: str, policy: Policy, where: Here) -> None:
     top = _top(path, [entry.value.real for entry in writable.entries] if writable is not None else [])
     if top is not None:
         what = f"{named} lies where this policy lets the program write ({top}), so no launch would start with it"
-        raise UsageError(what, "--output", "write it somewhere else, such as in ~/.aasm")
+        raise UsageError(what, "--output", "write it outside of that, or name another --workdir")
 
 
 def _top(path: str, writable: List[str]) -> Optional[str]:

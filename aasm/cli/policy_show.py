@@ -31,6 +31,8 @@ BESIDE_RAW = ("policy", "workdir", "team_id", "agent_id", "json")
 def main(args: List[str]) -> int:
     """Carry out `policy show`; return 1 when no launch here could go by the policy. PolicyError where there is none."""
     options = _parser().parse_args(args)
+    if options.raw == "":
+        raise UsageError("is empty", "--raw", "name a file")
     if options.raw is not None:
         given = [name for name in BESIDE_RAW if getattr(options, name)]
         if given:

@@ -72,7 +72,7 @@ def load(located: Located, here: Places, subject: Subject, refused_calls: Contai
     """Read and judge what lies at the places that decide. Never raises for what is there."""
     if not located.paths:
         what = f"no policy was found in {', '.join(located.seen)}"
-        remedy = "name one with --policy, or state one with --read, --write or --system"
+        remedy = "name one with --policy; a launch can state one with --read, --write or --system"
         return refused(PolicyState.UNCONFIGURED, "none", PolicyError(what, "policy", remedy))
     source = ", ".join(located.paths)
     try:

@@ -82,7 +82,7 @@ def _numeric(text: str) -> Scalar:
         return text
     if _INTEGER.fullmatch(text):
         if abs(int(text)) > MAX_INTEGER:
-            raise Unsure(TOO_LARGE, "write it in quotes")
+            raise Unsure(TOO_LARGE, "write a smaller one, or in quotes what is no number")
         return int(text)
     if _FLOAT.fullmatch(text):
         return float(text)

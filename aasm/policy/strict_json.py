@@ -151,5 +151,5 @@ class _Text:
         if value in (float("inf"), float("-inf")):
             self.fail(at, "the number is too large", "write it in quotes")
         if not is_float and abs(value) > MAX_INTEGER:
-            self.fail(at, TOO_LARGE, "write it in quotes")
+            self.fail(at, TOO_LARGE, "write a smaller one, or in quotes what is no number")
         return self.node(value, at)

@@ -176,7 +176,7 @@ def test_no_policy_at_all_is_refused_and_nothing_is_taken_from_the_working_direc
     for name in ("policy.yaml", "aasm.yaml", ".aasm.yaml"):
         lab.file(lab.workspace / name, GOOD)
     done = lab.aasm("run", "exec", "--isolation", isolation, "--", "touch", "ran")
-    assert_refused(lab, done, "no policy was found in", "name one with --policy, or state one with --read")
+    assert_refused(lab, done, "no policy was found in", "name one with --policy; a launch can state one with --read")
     assert not (lab.workspace / "ran").exists()
 
 
