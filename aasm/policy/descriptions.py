@@ -51,10 +51,11 @@ def _lines(parts: list[str], value: Union[str, Tuple[str, ...]]) -> Iterator[str
 _ENVELOPE = f"apiVersion: {API_VERSION}\nkind: {KIND}"
 _SPEC = "spec:\n  filesystem:\n    write:\n      allow: []"
 
-NOTHING = "nothing in this release: a launch warns that no part of it acts on the statement, and goes on"
+_BESIDE = "beside statements that a boundary can hold, a launch"
+NOTHING = f"nothing in this release: {_BESIDE} warns that no part of it acts on this one, and goes on"
 READER = "the reader, which takes no other value"
 NOBODY = "nobody: it is for people who read the document"
-SCHEMA_ONLY = "nothing in this release, which issues no leases: a launch warns of each, and goes on"
+SCHEMA_ONLY = f"nothing in this release, which issues no leases: {_BESIDE} warns of each, and goes on"
 LIMIT = "the kernel ({}), for each process by itself and not for the tree"
 SMALLER = "no ceiling but that of the command line; where both state one, the smaller counts"
 
@@ -150,7 +151,7 @@ _SECTIONS: Mapping[str, _Row] = {
     "resources.max_cpu_seconds": (
         "The most processor time of the whole tree, in seconds.",
         SMALLER,
-        "nothing in this release: a launch goes on, and its report says so",
+        f"nothing in this release: {_BESIDE} goes on, and its report says so",
         "600",
     ),
     "resources.max_pids": (
@@ -162,7 +163,8 @@ _SECTIONS: Mapping[str, _Row] = {
     "resources.max_wall_clock_seconds": (
         "Seconds after which the run is ended: SIGTERM, five seconds of grace, then SIGKILL for what is left.",
         SMALLER,
-        "the supervisor; what was done before stays done",
+        "the supervisor; what was done before stays done. Where nothing is stated that a boundary can hold, no launch "
+        "inside one starts",
         "3600",
     ),
     "resources.max_file_size_bytes": (
@@ -246,7 +248,7 @@ _SECTIONS: Mapping[str, _Row] = {
         "Who is asked when nobody has answered in time.",
         "not stated",
         NOTHING,
-        "security-lead",
+        "on-call",
     ),
     "egress.posture": (
         "Whether traffic needs a broker: not_required, or broker_required.",

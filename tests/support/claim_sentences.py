@@ -167,7 +167,13 @@ SENTENCES: Dict[str, Dict[str, Tuple[str, ...]]] = {
     STATED: {
         "aasm/explain.py": ("the policy denies file_read as a whole",),
         "aasm/policy/descriptions.py": ("`deny` turns down what would cost more",),
-        "docs/man/aasm-policy.5": ("`deny` turns down what would cost more", "one of deny, suspend"),
+        "docs/man/aasm-policy.5": (
+            "deny turns down what would cost more",
+            "one of deny, suspend",
+            "block; deny, suspend; not_required",
+            "capabilities: deny: [agent_spawn]",
+            "capabilities: deny: [network_outbound, agent_spawn]",
+        ),
         "docs/policy-format.md": ("one of deny, suspend",),
         "aasm/policy/lowering.py": ("capabilities denies neither terminal_exec nor agent_spawn",),
         "aasm/selecting.py": ("or deny a capability that stands for a whole domain",),
@@ -214,9 +220,9 @@ SENTENCES: Dict[str, Dict[str, Tuple[str, ...]]] = {
         ),
     },
     ANSWER: {
-        "aasm/answering.py": (" is denied as a whole", ", since the policy refuses what it is for"),
+        "aasm/refusing.py": (" is denied as a whole; only ", ", since the policy refuses what it is for"),
         "aasm/backends/native/judge.py": ("some of its arguments are refused (",),
-        "aasm/cli/policy_explain.py": ("0 allowed, 1 refused",),
+        "aasm/cli/policy_explain.py": ("0 allowed, 1 refused or not known",),
         "aasm/errors.py": ("what was asked is refused, or two policies differ",),
     },
     FLOOR: {
