@@ -14,10 +14,11 @@ from itertools import chain
 from typing import Callable, Dict, Hashable, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 from ..errors import InternalError, PolicyError
+from ..model.domains import CapabilityDomain as Domain
 from . import hosts
 from .hosts import Host
 from .kinds import HOSTS, LEASE_SCOPE, PATHS, SYSCALLS
-from .places import Placed
+from .places import Placed, path_value
 from .schema import KEYS, LEASE_KEYS, TOOL_KEYS, Join, Key
 from .values import Entry, Group, Listing, Policy, Value
 from .vocabulary import CREDENTIAL_ACTIONS, EXCEED_ACTIONS, GLOBAL_SCOPE, NAMED_SCOPES, POSTURES
@@ -45,7 +46,8 @@ def merge(policies: Sequence[Policy], narrowing: Sequence[bool] = ()) -> Policy:
     """
     if not policies:
         raise PolicyError("no policy is left to go by", "policy", "name one whose scope covers this run")
-    made, rest = policies[0], policies[1:]
+    marks = narrowing or [False] * len(policies)
+    made, *rest = (_only_narrower(policy) if narrows else policy for policy, narrows in zip(policies, marks))
     for policy in rest:
         made = made._replace(
             source=f"{made.source}, {policy.source}",
@@ -57,6 +59,30 @@ def merge(policies: Sequence[Policy], narrowing: Sequence[bool] = ()) -> Policy:
     if rest:
         made = made._replace(name=None, version=None, description=None)
     return _not_given(made, [policy for policy, narrows in zip(policies, narrowing) if not narrows], narrowing)
+
+
+def _only_narrower(policy: Policy) -> Policy:
+    """Return a policy without the choices that the outermost makes: it would choose for all where the others do not."""
+    leases = None if policy.leases is None else tuple(_unchosen(LEASE_KEYS, lease) for lease in policy.leases)
+    return policy._replace(values=_unchosen(KEYS, policy.values), leases=leases)
+
+
+def _unchosen(keys: Mapping[str, Key], group: Group) -> Group:
+    return {name: value for name, value in group.items() if name not in keys or keys[name].join is not Join.OUTERMOST}
+
+
+def _restricts(key: Key, value: Value) -> bool:
+    """Say whether a value is no milder than what holds where nobody states one."""
+    least = absent(key)
+    return least is None or isinstance(value, Listing) or mildness(key)(value) <= mildness(key)(least)
+
+
+def absent(key: Key) -> Optional[Entry]:
+    """Return the value that holds where nobody states one, None for no such value."""
+    if key.absent is None:
+        return None
+    text = str(key.absent).lower() if isinstance(key.absent, bool) else str(key.absent)
+    return Entry(text, key.absent, ())
 
 
 def _not_given(made: Policy, giving: Sequence[Policy], narrowing: Sequence[bool]) -> Policy:
@@ -73,16 +99,19 @@ def _not_given(made: Policy, giving: Sequence[Policy], narrowing: Sequence[bool]
 
 
 def _values(keys: Mapping[str, Key], outer: Group, inner: Group) -> Dict[str, Value]:
-    """Join two groups of values, in the order of the table; a key that only one of them states is taken over."""
+    """Join two groups of values, in the order of the table.
+
+    A key that only one of them states is taken over, but for a value that is milder than silence: the other is silent.
+    """
     made: Dict[str, Value] = {}
     for name, key in keys.items():
         one, other = outer.get(name), inner.get(name)
         if one is not None and other is not None:
             made[name] = _join(key, one, other)
-        elif one is not None:
-            made[name] = one
-        elif other is not None:
-            made[name] = other
+            continue
+        alone = other if one is None else one
+        if alone is not None and _restricts(key, alone):
+            made[name] = alone
     return made
 
 
@@ -95,8 +124,6 @@ def _join(key: Key, one: Value, other: Value) -> Value:
     if key.join is Join.EVERY:
         return _union(_as_list(one), _as_list(other))
     assert isinstance(one, Entry) and isinstance(other, Entry)  # a key is always of one kind
-    if key.kind is LEASE_SCOPE:
-        return _lease_scope(one, other)
     if key.join is Join.OUTERMOST or one.value == other.value:
         return one._replace(origins=_both(one, other) if one.value == other.value else one.origins)
     return min(one, other, key=mildness(key))
@@ -237,10 +264,26 @@ def _ancestry(value: object) -> Iterator[Hashable]:
         yield place
 
 
+def _selectors(listing: Listing) -> _Cover:
+    return _Cover(listing.entries, _wider_selectors)
+
+
+def _wider_selectors(entry: Entry) -> Iterator[Hashable]:
+    """Yield what a selector of a lease is, everything that covers it, and last of all the whole domain."""
+    if isinstance(entry.value, Placed):
+        yield from _ancestry(entry.value)
+    elif isinstance(entry.value, Host):
+        yield from _wider_hosts(entry.value)
+    elif entry.value is not None:
+        yield entry.value
+    yield None
+
+
 _COVERS: Mapping[str, Callable[[Listing], _Cover]] = {
     PATHS.words: _paths,
     HOSTS.words: _hosts,
     SYSCALLS.words: _calls,
+    LEASE_SCOPE.words: _selectors,
 }
 
 
@@ -268,8 +311,7 @@ def _leases(
     if outer is None or inner is None:
         return outer if inner is None else inner
     others = {_domain(group): group for group in inner}
-    pairs = ((group, others[_domain(group)]) for group in outer if _domain(group) in others)
-    made = (_values(LEASE_KEYS, _whole(one), _whole(other)) for one, other in pairs)
+    made = (_lease(group, others[_domain(group)]) for group in outer if _domain(group) in others)
     return tuple(group for group in made if not _is_empty(group))
 
 
@@ -279,10 +321,23 @@ def _domain(group: Group) -> str:
     return domain.text
 
 
+def _lease(one: Group, other: Group) -> Group:
+    made = _values(LEASE_KEYS, _whole(one), _whole(other))
+    common = made["scope"]
+    assert isinstance(common, Listing)
+    return {**made, "scope": _scope(common)}
+
+
 def _whole(group: Group) -> Group:
-    """Return a lease with its scope and its delegation stated; without a scope it is about the whole domain."""
-    origins = group["domain"].origins
-    return {"scope": Entry("whole", None, origins), "delegable": Entry("false", False, origins), **group}
+    """Return a lease with its scope, as a list, and its delegation stated."""
+    return {"delegable": Entry("false", False, group["domain"].origins), **group, "scope": selectors(group)}
+
+
+def _scope(listing: Listing) -> Entry:
+    """Return the scope of a lease as a policy states it."""
+    if [entry.value for entry in listing.entries] == [None]:
+        return listing.entries[0]._replace(origins=listing.origins)
+    return Entry(", ".join(listing.texts), listing.texts, listing.origins)
 
 
 def _is_empty(group: Group) -> bool:
@@ -290,9 +345,41 @@ def _is_empty(group: Group) -> bool:
     return isinstance(scope, Entry) and scope.value == ()
 
 
-def _lease_scope(one: Entry, other: Entry) -> Entry:
-    if one.value is None or other.value is None:
-        narrower = other if one.value is None else one
-        return narrower._replace(origins=_both(one, other))
-    common = tuple(name for name in one.value if name in other.value)
-    return Entry(", ".join(common), common, _both(one, other))
+def selectors(group: Group) -> Listing:
+    """Return the scope of a lease as a list that `meet` and `uncovered` take; the value of the whole domain is None.
+
+    What a selector is depends on the domain: a subtree, a pattern of hosts, or a name. No link is followed.
+    """
+    scope = group.get("scope", Entry("whole", None, group["domain"].origins))
+    assert isinstance(scope, Entry)
+    if scope.value is None:
+        return Listing((scope,), scope.origins)
+    read = _SELECTORS.get(_domain(group), str)
+    return Listing(tuple(Entry(name, read(name), scope.origins) for name in scope.value), scope.origins)
+
+
+def _subtree(text: str) -> object:
+    """Return the place that a selector names; what no list of paths takes as an absolute path covers itself alone."""
+    try:
+        placeholder, path = path_value(text, "scope")
+    except PolicyError:
+        return text
+    parts = (part for part in path.split("/") if part not in ("", "."))
+    return text if placeholder else Placed(path, "/" + "/".join(parts))
+
+
+def _pattern(text: str) -> object:
+    """Return the hosts that a selector names; what is no host covers itself alone."""
+    try:
+        return hosts.host_value(text, "scope")
+    except PolicyError:
+        return text
+
+
+# The domains whose selectors are more than names. Where nothing says what they are, equal names alone are the same.
+_SELECTORS: Mapping[str, Callable[[str], object]] = {
+    Domain.FILESYSTEM_READ.value: _subtree,
+    Domain.FILESYSTEM_WRITE.value: _subtree,
+    Domain.NETWORK_EGRESS.value: _pattern,
+    Domain.NAME_RESOLUTION.value: _pattern,
+}

@@ -2,24 +2,47 @@
 # SPDX-License-Identifier: Apache-2.0
 """What one policy permits that another does not. Pure: both are placed, their paths followed to where they lead.
 
+Compared together, as they take effect together, are the two lists of capabilities, hosts and ports, executing and
+reading, and the lists of a domain with its denial, which leaves them empty. Otherwise each key is compared by itself.
 Where two statements cannot be put into an order (conditions, hours by different clocks, names of roles), each counts
 as permitting what the other does not. So no difference is ever passed over; some that mean the same are told.
 """
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
-from .cascade import meet, mildness, uncovered
+from .cascade import absent, meet, mildness, selectors, uncovered
 from .expression import Expression, fields, spelled
 from .hosts import Host, HostKind, spelled as host_spelled
-from .kinds import CONDITION, HOSTS, HOURS, LEASE_SCOPE, PATHS, SYSCALLS, VARIABLES as VARIABLE_NAMES, Hours
-from .lowering import EXECUTE, HOSTS as ALLOWLIST, NODES, PORTS, READ, lower, with_ports
+from .kinds import (
+    CAPABILITIES,
+    CONDITION,
+    HOSTS,
+    HOURS,
+    LEASE_SCOPE,
+    PATHS,
+    SYSCALLS,
+    VARIABLES as VARIABLE_NAMES,
+    Hours,
+)
+from .lowering import (
+    CAPABILITIES as OF_DOMAINS,
+    EXECUTE,
+    HOSTS as ALLOWLIST,
+    NODES,
+    ONLY_BY_DENIAL,
+    PORTS,
+    READ,
+    denied,
+    with_ports,
+)
 from .node import shown
 from .places import Placed
 from .schema import AUTHORITY, KEYS, LEASE_KEYS, LEASES, SCOPE, TOOL_KEYS, TOOLS, Join, Key
 from .values import Entry, Group, Listing, Origins, Policy, Value
-from .vocabulary import GLOBAL_SCOPE, NOT_REQUIRED
+from .vocabulary import CAPABILITIES as WORDS, GLOBAL_SCOPE, NAMED_CAPABILITIES
 
 FIRST, SECOND = "first", "second"
 MOST_DESTINATIONS = 1 << 16  # of hosts and ports together; beyond it each is compared by itself
@@ -75,7 +98,9 @@ def _values(first: Policy, second: Policy) -> Iterator[Pair]:
         for values, found in zip((one, other), places):
             values[ALLOWLIST], values[PORTS] = found, None
     for label, key in KEYS.items():
-        if label in one:
+        if label == DENIED:  # it tells of both lists
+            yield "capabilities", key, *_refusals(first, second)
+        elif label in one and label != ALLOWED:
             yield label, key, one[label], other[label]
 
 
@@ -85,11 +110,10 @@ def _effective(policy: Policy) -> Dict[str, Optional[Value]]:
     read, execute = policy.listing(READ), policy.listing(EXECUTE)
     if read is not None:
         found[EXECUTE] = read if execute is None else meet(KEYS[EXECUTE], execute, read)
-    denied = lower(policy).denied
-    stated = [value.origins for label, value in policy.section("capabilities")]
-    origins = tuple(origin for some in stated for origin in some)
-    for label in (label for domain in denied for label in NODES[domain] if label in KEYS):
-        found[label] = Listing((), origins)
+    for domain, words in OF_DOMAINS.items():
+        if denied(policy, domain):
+            nothing = Listing((), tuple(chain(*(entry.origins for entry in _refused(policy, words).entries))))
+            found.update((label, nothing) for label in NODES[domain] if label in KEYS)
     return found
 
 
@@ -103,7 +127,39 @@ def _destinations(values: Mapping[str, Optional[Value]]) -> Optional[Listing]:
         return None
     pairs = ((host, entry) for entry in listed.entries for host in with_ports(entry.value, ports))
     made = (Entry(host_spelled(host), host, (*entry.origins, *ports.origins)) for host, entry in pairs)
-    return Listing(tuple(made), (*listed.origins, *ports.origins))
+    return Listing(tuple(made), tuple(dict.fromkeys((*listed.origins, *ports.origins))))
+
+
+# --- capabilities -----------------------------------------------------------------------------------
+
+ALLOWED, DENIED = "capabilities.allow", "capabilities.deny"
+
+
+def _refusals(first: Policy, second: Policy) -> Tuple[Listing, Listing]:
+    """Return what each policy refuses of all capabilities that either could be asked about."""
+    names = tuple(_capabilities(first, second))
+    return _refused(first, names), _refused(second, names)
+
+
+def _capabilities(*policies: Policy) -> Iterator[str]:
+    """Yield every capability: the words, the names that a policy states, and all other names as one."""
+    yield from WORDS
+    stated = [policy.names(label) or () for policy in policies for label in (ALLOWED, DENIED)]
+    for kind in NAMED_CAPABILITIES:
+        named = dict.fromkeys(name for name in chain(*stated) if name.startswith(kind))
+        yield from named
+        yield f"every {'other ' if named else ''}{kind.rstrip(':')}"
+
+
+def _refused(policy: Policy, names: Sequence[str]) -> Listing:
+    """Return those of some capabilities that a policy refuses, each with the statements that do."""
+    denying = {entry.text: entry.origins for entry in _entries(policy.values.get(DENIED))}
+    allowing = policy.listing(ALLOWED)
+    omitting: Dict[str, Origins] = {}
+    if allowing is not None:
+        omitting = dict.fromkeys(set(names).difference(allowing.texts, ONLY_BY_DENIAL), allowing.origins)
+    found = (name for name in names if name in denying or name in omitting)
+    return Listing(tuple(Entry(name, name, (*denying.get(name, ()), *omitting.get(name, ()))) for name in found), ())
 
 
 # --- tools and leases -------------------------------------------------------------------------------
@@ -130,7 +186,7 @@ def _leases(first: Policy, second: Policy) -> Iterator[Pair]:
 
 
 def _by_domain(policy: Policy) -> Dict[str, Group]:
-    found = ((group["domain"], group) for group in policy.leases or ())
+    found = ((group["domain"], {**group, "scope": selectors(group)}) for group in policy.leases or ())
     return {domain.text: group for domain, group in found if isinstance(domain, Entry)}
 
 
@@ -184,16 +240,22 @@ def _variables(key: Key, less: Optional[Value], more: Optional[Value]) -> Iterat
 
 def _union(key: Key, less: Optional[Value], more: Optional[Value]) -> Iterator[Found]:
     """Compare two lists of what is refused."""
-    one, other = _listing(less), _listing(more)
-    there = set(other.texts) if other is not None else set()
-    for entry in one.entries if one is not None else ():
-        if entry.text not in there:
-            yield f"without {entry.text}", entry.origins
+    yield from ((f"without {entry.text}", entry.origins) for entry in _lacking(less, more))
+
+
+def _denials(key: Key, less: Optional[Value], more: Optional[Value]) -> Iterator[Found]:
+    """Compare the capabilities that are refused."""
+    yield from ((f"{entry.text}, which the other refuses", entry.origins) for entry in _lacking(less, more))
+
+
+def _lacking(less: Optional[Value], more: Optional[Value]) -> Iterator[Entry]:
+    there = {entry.text for entry in _entries(more)}
+    return (entry for entry in _entries(less) if entry.text not in there)
 
 
 def _ranked(key: Key, less: Optional[Value], more: Optional[Value]) -> Iterator[Found]:
     """Compare two numbers, permissions or words of which one is the milder. What is not stated binds nobody."""
-    one, other = _entry(less) or _ABSENT.get(key), _entry(more) or _ABSENT.get(key)
+    one, other = _entry(less) or absent(key), _entry(more) or absent(key)
     if _rank(key, other) > _rank(key, one):
         unstated = "no limit" if key.join is Join.LEAST else "nothing stated"
         told, before = (unstated if entry is None else entry.text for entry in (other, one))
@@ -212,19 +274,11 @@ def _unordered(key: Key, less: Optional[Value], more: Optional[Value]) -> Iterat
 
 
 def _lease_scope(key: Key, less: Optional[Value], more: Optional[Value]) -> Iterator[Found]:
-    """Compare two lists of selectors; without one a lease is about its whole domain."""
-    one, other = _selectors(less), _selectors(more)
-    if one is None:
-        return
-    if other is None:
-        yield "the whole domain", _origins(_entry(more))
-        return
-    yield from ((name, _origins(_entry(more))) for name in other if name not in one)
-
-
-def _selectors(value: Optional[Value]) -> Optional[Tuple[str, ...]]:
-    entry = _entry(value)
-    return None if entry is None else entry.value
+    """Compare two lists of selectors."""
+    one, other = _listing(less), _listing(more)
+    assert one is not None and other is not None  # _by_domain states both
+    for entry in uncovered(key, other, one):
+        yield "the whole domain" if entry.value is None else entry.text, entry.origins
 
 
 # --- statements that all hold -----------------------------------------------------------------------
@@ -296,11 +350,6 @@ def _in_words(entry: Entry) -> str:
 
 _NO_LIST = ", since there is no list"
 # What it means that a key is absent, where that is as good as stating it.
-_ABSENT: Mapping[Key, Entry] = {
-    TOOL_KEYS["allow"]: Entry("true", True, ()),
-    LEASE_KEYS["delegable"]: Entry("false", False, ()),
-    KEYS["egress.posture"]: Entry(NOT_REQUIRED, NOT_REQUIRED, ()),
-}
 _EVERYTHING: Mapping[str, Listing] = {
     PATHS.words: Listing((Entry("/", Placed("/", "/"), ()),), ()),
     HOSTS.words: _EVERY_HOST,
@@ -318,5 +367,6 @@ _BY_KIND: Mapping[str, _Compare] = {
     HOURS.words: _hours,
     CONDITION.words: _conditions,
     LEASE_SCOPE.words: _lease_scope,
+    CAPABILITIES.words: _denials,
     VARIABLE_NAMES.words: _variables,
 }

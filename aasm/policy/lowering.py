@@ -88,7 +88,7 @@ CAPABILITIES = {
     Domain.PROCESS_CREATION: ("terminal_exec", "agent_spawn"),
 }
 # An allow-list says nothing about this one by leaving it out: it names a kind of agent, not of process.
-_ONLY_BY_DENIAL = ("agent_spawn",)
+ONLY_BY_DENIAL = ("agent_spawn",)
 
 
 class Lowered(NamedTuple):
@@ -236,7 +236,7 @@ def denied(policy: Policy, domain: Domain) -> bool:
     if any(name in (policy.names("capabilities.deny") or ()) for name in names):
         return True
     allowed = policy.names("capabilities.allow")
-    return allowed is not None and any(name not in allowed for name in names if name not in _ONLY_BY_DENIAL)
+    return allowed is not None and any(name not in allowed for name in names if name not in ONLY_BY_DENIAL)
 
 
 _SILENT = {

@@ -13,6 +13,7 @@ from typing import Dict, Mapping, NamedTuple, Tuple, Union
 
 from . import kinds
 from .kinds import Kind
+from .vocabulary import NOT_REQUIRED
 
 
 class Join(Enum):
@@ -27,12 +28,16 @@ class Join(Enum):
 
 
 class Key(NamedTuple):
-    """One key. `grants`: an absent key means nothing at all, so that stating it gives something."""
+    """One key. `grants`: an absent key means nothing at all, so that stating it gives something.
+
+    `absent` is the value that holds where nobody states one; None where there is no such value.
+    """
 
     kind: Kind
     join: Join
     grants: bool = False
     own: bool = False  # a node that the contract does not have
+    absent: Union[None, bool, int, str] = None
 
 
 KEYS: Mapping[str, Key] = {
@@ -65,17 +70,17 @@ KEYS: Mapping[str, Key] = {
     "budget.action_on_exceed": Key(kinds.EXCEED_ACTION, Join.STRICTEST),
     "budget.window": Key(kinds.DURATION, Join.OUTERMOST),
     "data.sensitive_patterns": Key(kinds.PATTERNS, Join.UNION),
-    "data.credential_action": Key(kinds.CREDENTIAL_ACTION, Join.STRICTEST),
+    "data.credential_action": Key(kinds.CREDENTIAL_ACTION, Join.STRICTEST, absent="redact_only"),
     "data.locale_packs": Key(kinds.WORDS, Join.UNION),
-    "approval_timeout_secs": Key(kinds.COUNT, Join.LEAST),
-    "approval.timeout_seconds": Key(kinds.COUNT, Join.LEAST),
+    "approval_timeout_secs": Key(kinds.COUNT, Join.LEAST, absent=300),
+    "approval.timeout_seconds": Key(kinds.COUNT, Join.LEAST, absent=300),
     "approval.escalation_role": Key(kinds.WORD, Join.OUTERMOST),
-    "egress.posture": Key(kinds.POSTURE, Join.STRICTEST),
+    "egress.posture": Key(kinds.POSTURE, Join.STRICTEST, absent=NOT_REQUIRED),
 }
 
 # Of `tools.NAME`.
 TOOL_KEYS: Mapping[str, Key] = {
-    "allow": Key(kinds.TRUTH, Join.STRICTEST),
+    "allow": Key(kinds.TRUTH, Join.STRICTEST, absent=True),
     "limit_per_hour": Key(kinds.COUNT, Join.LEAST),
     "requires_approval_if": Key(kinds.CONDITION, Join.EVERY),
     "capabilities": Key(kinds.DOMAINS_OF_TOOL, Join.MEET),
@@ -87,7 +92,7 @@ LEASE_KEYS: Mapping[str, Key] = {
     "scope": Key(kinds.LEASE_SCOPE, Join.MEET),
     "max_count": Key(kinds.COUNT, Join.LEAST),
     "ttl_seconds": Key(kinds.COUNT, Join.LEAST),
-    "delegable": Key(kinds.TRUTH, Join.LEAST),
+    "delegable": Key(kinds.TRUTH, Join.LEAST, absent=False),
     "issuer": Key(kinds.WORD, Join.OUTERMOST),
     "policy_rule": Key(kinds.WORD, Join.OUTERMOST),
     "approval_ref": Key(kinds.WORD, Join.OUTERMOST),

@@ -13,8 +13,19 @@ from typing import Any, Dict, Hashable, Iterator, List, Mapping, Sequence, Tuple
 
 import pytest
 from support import permissions
-from support.permissions import JUDGES, SAID_BY_ONE, Answers, Stated, answers, of_document, of_policy, together
-from support.policies import Drawn, Tree, cascade, draw, undrawn
+from support.permissions import (
+    JUDGES,
+    SAID_BY_ONE,
+    Answers,
+    Stated,
+    answers,
+    asked,
+    leased,
+    of_document,
+    of_policy,
+    together,
+)
+from support.policies import DOMAINS, SELECTORS, Drawn, Tree, cascade, draw, selectors, undrawn
 
 from aasm.policy.cascade import merge
 from aasm.policy.lowering import lower
@@ -295,6 +306,34 @@ def test_a_lease_comes_from_every_document_that_states_leases(tree: Tree) -> Non
                     assert set(sources(lease[key].origins)) == set(about), lease
             leases += len(about) > 1
     assert leases > 20
+
+
+def given(policy: Policy, domain: str) -> List[object]:
+    """Return what is leased, of everything that may be asked for in a domain; the texts and values must agree."""
+    found = []
+    for by_value in (False, True):
+        leases = of_policy(policy, by_value).leases or ()
+        found.append([item for item in asked(domain) if any(leased(domain, lease["scope"], item) for lease in leases)])
+    assert found[0] == found[1]
+    return list(found[0])
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_a_lease_is_for_what_its_selectors_have_in_common_and_not_for_what_is_spelled_alike(
+    tree: Tree, domain: str
+) -> None:
+    rng, overlaps = random.Random(f"selectors of {domain}"), 0
+    for _ in range(300):
+        scopes = [selectors(rng, domain) for _ in range(2)]
+        one, other = placed(tree, [Drawn(name, None, {}, None, [{"domain": domain, "scope": scope}])
+                                   for name, scope in zip("ab", scopes)])  # fmt: skip
+        due = [item for item in asked(domain) if all(leased(domain, scope, item) for scope in scopes)]
+        made = merge([one, other])
+        assert given(made, domain) == due == given(merge([other, one]), domain), scopes
+        assert merge([made, made]).leases == made.leases
+        assert given(merge([made, one]), domain) == given(merge([other, made]), domain) == due
+        overlaps += bool(due) and not set(scopes[0]) & set(scopes[1])
+    assert overlaps > 50 if len(set(SELECTORS.get(domain, ())) & {"/bc", "*:443"}) else overlaps == 0
 
 
 # --- what becomes of it -----------------------------------------------------------------------------------

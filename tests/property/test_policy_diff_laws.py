@@ -9,15 +9,14 @@ support/permissions.py, which shares no code with the comparison.
 from __future__ import annotations
 
 import random
-from typing import Dict, Hashable, List, Sequence
+from typing import Dict, Hashable, List, Sequence, Set, Tuple, Union
 
 import pytest
-from support.permissions import Answers, answers, of_policy
-from support.policies import Tree, cascade, draw
+from support.permissions import CAPABILITIES, Answers, answers, leased, of_policy
+from support.policies import SELECTORS, Drawn, Tree, cascade, draw, selectors
 
 from aasm.policy.cascade import merge
 from aasm.policy.compare import FIRST, SECOND, Difference, differences
-from aasm.policy.lowering import lower
 from aasm.policy.schema import KEYS, LEASE_KEYS, Join
 from aasm.policy.values import Policy
 
@@ -48,15 +47,18 @@ def is_about_order(item: Difference) -> bool:
     return key in unordered or key == "scope"
 
 
-def label(probe: Hashable) -> str:
-    """Return the beginning of the key that a difference about a probe has."""
+def label(probe: Hashable) -> Tuple[str, ...]:
+    """Return how a line about a probe may begin."""
     assert isinstance(probe, tuple)
     kind, name = str(probe[0]), str(probe[1])
     if kind in ("domain", "allow", "rate", "alone"):
-        return 'tools."'
+        return (f'tools."{name}".', 'tools."*".')
     if kind == "lease":
-        return "authority.leases"
-    return "network." if kind.startswith("network.") else f"{kind}" if kind in KEYS else name
+        return (f"authority.leases for {name}: ", f"authority.leases: {name}")
+    if kind == "capabilities":
+        return (f"capabilities: {name}, ", f"capabilities: every {name.partition(':')[0]}, ",
+                f"capabilities: every other {name.partition(':')[0]}, ")  # fmt: skip
+    return ("network.",) if kind.startswith("network.") else (f"{kind}: ",)
 
 
 def refuses(answer: object, key: str) -> bool:
@@ -64,31 +66,33 @@ def refuses(answer: object, key: str) -> bool:
     return answer is False or (answer is None and (key == "lease" or (key in KEYS and KEYS[key].grants)))
 
 
-def widened(one: Answers, other: Answers, passive: Dict[str, bool]) -> List[Hashable]:
-    """Return the probes that only `other` permits, but for those about a domain that it denies as a whole."""
+def widened(one: Answers, other: Answers) -> List[Hashable]:
+    """Return the probes that only `other` permits."""
     return [
         probe for probe, answer in one.items()
         if refuses(answer, str(probe[0])) and not refuses(other[probe], str(probe[0]))  # type: ignore[index]
-        and not passive.get(str(probe[0]), False)  # type: ignore[index]
     ]  # fmt: skip
 
 
+# The keys whose lists are empty where a capability is refused; ports are judged with the hosts.
+OUTRANKED = {
+    "file_read": ("filesystem.read.allow", "filesystem.execute.allow"),
+    "file_write": ("filesystem.write.allow",),
+    "network_outbound": ("network.allowlist", "network.bind"),
+}
+
+
 def permitted(policy: Policy, tree: Tree) -> Answers:
-    """Return what a policy permits; to execute a file is to read it as well."""
+    """Return what a policy permits: to execute a file is to read it as well, and what is denied no list opens."""
     found = answers(of_policy(policy), tree)
     for probe in [probe for probe in found if isinstance(probe, tuple) and probe[0] == "filesystem.execute.allow"]:
         both = [found[probe], found[("filesystem.read.allow", probe[1])]]
         found[probe] = False if False in both else True if True in both else None
-    return found
-
-
-def outranked(policy: Policy) -> Dict[str, bool]:
-    """Return the keys whose lists a denied domain outranks, and the one that has the other's place."""
-    denied = {domain.value for domain in lower(policy).denied}
-    own = {"filesystem_read": ("filesystem.read.", "filesystem.execute."), "filesystem_write": ("filesystem.write.",),
-           "network_egress": ("network.",)}  # fmt: skip
-    begun = tuple(prefix for domain, prefixes in own.items() if domain in denied for prefix in prefixes)
-    return {key: bool(begun) and key.startswith(begun) for key in KEYS}
+    for name in CAPABILITIES:
+        allowed, denied = (found.pop((f"capabilities.{key}", name)) for key in ("allow", "deny"))
+        found[("capabilities", name)] = denied is not False and (allowed is not False or name == "agent_spawn")
+    closed = [key for name, keys in OUTRANKED.items() if not found[("capabilities", name)] for key in keys]
+    return {probe: False if probe[0] in closed else answer for probe, answer in found.items()}  # type: ignore[index]
 
 
 def test_no_difference_is_passed_over(tree: Tree) -> None:
@@ -97,14 +101,14 @@ def test_no_difference_is_passed_over(tree: Tree) -> None:
     for _ in range(120):
         first, second = drawn(tree, rng), drawn(tree, rng)
         found, tables = differences(first, second), [permitted(one, tree) for one in (first, second)]
-        for by, one, other, wider in ((SECOND, *tables, second), (FIRST, *tables[::-1], first)):
-            told = [item.key for item in found if item.by == by]
-            for probe in widened(one, other, outranked(wider)):
+        for by, one, other in ((SECOND, tables[0], tables[1]), (FIRST, tables[1], tables[0])):
+            told = [f"{item.key}: {item.what}" for item in found if item.by == by]
+            for probe in widened(one, other):
                 if is_told_elsewhere(probe, first, second):
                     continue
-                assert any(key.startswith(label(probe)) for key in told), (probe, told)
-                seen[label(probe)] = seen.get(label(probe), 0) + 1
-    assert len(seen) > 20 and min(seen.values()) > 2
+                assert any(line.startswith(label(probe)) for line in told), (probe, told)
+                seen[label(probe)[0]] = seen.get(label(probe)[0], 0) + 1
+    assert len(seen) > 40 and min(seen.values()) > 2
 
 
 def is_told_elsewhere(probe: Hashable, first: Policy, second: Policy) -> bool:
@@ -114,6 +118,73 @@ def is_told_elsewhere(probe: Hashable, first: Policy, second: Policy) -> bool:
     if probe[0] == "filesystem.execute.allow":
         return probe[0] not in stated
     return probe[0] in ("network.allowlist", "network.ports") and "network.ports" in stated
+
+
+# --- no line is false ---------------------------------------------------------------------------------------
+
+
+def test_what_is_told_of_capabilities_is_what_only_one_permits(tree: Tree) -> None:
+    rng, lines = random.Random("capabilities"), 0
+    for _ in range(150):
+        first, second = drawn(tree, rng), drawn(tree, rng)
+        tables = [permitted(one, tree) for one in (first, second)]
+        for by, one, other in ((SECOND, tables[0], tables[1]), (FIRST, tables[1], tables[0])):
+            told = [item.what for item in differences(first, second) if item.by == by and item.key == "capabilities"]
+            due = {str(probe[1]) for probe in widened(one, other) if isinstance(probe, tuple)
+                   and probe[0] == "capabilities"} & asked_about(first, second)  # fmt: skip
+            assert sorted(map(asked_by, told)) == sorted(due)
+            lines += len(told)
+    assert lines > 500
+
+
+def asked_about(*policies: Policy) -> Set[str]:
+    """Return the capabilities that there is a line for: a name that neither policy states is one of all others."""
+    keys = ("capabilities.allow", "capabilities.deny")
+    named = {name for policy in policies for key in keys for name in policy.names(key) or ()}
+    return {name for name in CAPABILITIES if ":" not in name or name.endswith(":other") or name in named}
+
+
+def asked_by(what: str) -> str:
+    """Return the capability that a line is about."""
+    name, _, rest = what.partition(", ")
+    assert rest == "which the other refuses"
+    return f"{name.split()[-1]}:other" if name.startswith("every ") else name
+
+
+def test_what_is_told_of_a_domain_is_permitted_by_a_policy_that_does_not_deny_it(tree: Tree) -> None:
+    rng, lines = random.Random("denied"), 0
+    for _ in range(150):
+        policies = {FIRST: drawn(tree, rng), SECOND: drawn(tree, rng)}
+        tables = {by: permitted(policy, tree) for by, policy in policies.items()}
+        for item in differences(*policies.values()):
+            for name in (name for name, keys in OUTRANKED.items() if item.key in keys):
+                assert tables[item.by][("capabilities", name)], item
+                lines += 1
+    assert lines > 100
+
+
+def test_what_is_told_of_the_scope_of_a_lease_is_leased_by_one_alone(tree: Tree) -> None:
+    rng, lines = random.Random("scopes"), 0
+    for domain in [*SELECTORS, "resource"] * 50:
+        scopes = {by: rng.choice((selectors(rng, domain), "whole")) for by in (FIRST, SECOND)}
+        first, second = (tree.placed(Drawn(f"{by}.json", None, {}, None, [{"domain": domain, "scope": scope}]).policy())
+                         for by, scope in scopes.items())  # fmt: skip
+        for item in differences(first, second):
+            assert item.key == f"authority.leases for {domain}: scope"
+            found = {by: leased(domain, scope, within(domain, item.what)) for by, scope in scopes.items()}
+            assert found == {by: by == item.by for by in scopes}, (item, scopes)
+            lines += 1
+    assert lines > 200
+
+
+def within(domain: str, what: str) -> Union[str, Tuple[str, int]]:
+    """Return something that a selector has in it, and that no narrower one has."""
+    if what == "the whole domain":
+        return "whole"
+    if domain not in ("network_egress", "name_resolution") or " " in what or "/" in what:
+        return what
+    host, _, port = what.lower().partition(":")
+    return host.replace("*", "a.test" if host == "*" else "zz"), int(port or 9)
 
 
 def test_comparing_the_other_way_round_tells_the_same(tree: Tree) -> None:

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import functools
 import ipaddress
+import itertools
 import os
 import re
-from typing import Any, Callable, Dict, Hashable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Hashable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 from support import policies
 from support.policies import Drawn, Tree
@@ -72,7 +73,8 @@ def of_policy(policy: Policy, by_value: bool = False) -> Stated:
     """Return what a placed policy states, from its texts, or from the values behind them: the two must agree."""
     values = {key: _of_value(key, value, by_value) for key, value in policy.values.items() if key in KEYS}
     tools = None if policy.tools is None else {name: _of_group(group) for name, group in policy.tools.items()}
-    return Stated(values, tools, None if policy.leases is None else [_of_group(group) for group in policy.leases])
+    leases = None if policy.leases is None else [_of_lease(group, by_value) for group in policy.leases]
+    return Stated(values, tools, leases)
 
 
 def _of_value(key: str, value: Value, by_value: bool) -> Any:
@@ -102,12 +104,16 @@ def _of_group(group: Group) -> Dict[str, Any]:
     for key, value in group.items():
         listed = key in ("requires_approval_if", "capabilities")
         texts = [entry.value if isinstance(entry.value, (bool, int)) else entry.text for entry in _entries(value)]
-        found[key] = texts if listed else _scope(str(texts[0])) if key == "scope" else texts[0]
+        found[key] = texts if listed else texts[0]
     return found
 
 
-def _scope(text: str) -> Any:
-    return text if text == "whole" else text.split(", ")
+def _of_lease(group: Group, by_value: bool) -> Dict[str, Any]:
+    found, scope = _of_group(group), group.get("scope")
+    if isinstance(scope, Entry):
+        names = scope.value if by_value else None if scope.text == "whole" else scope.text.split(", ")
+        found["scope"] = "whole" if names is None else list(names)
+    return found
 
 
 # --- one statement about one probe ------------------------------------------------------------------------
@@ -217,6 +223,9 @@ _NUMBERS = (0, 0.25, 0.5, 1, 2, 3, 5, 20, 60, 99.99, 3600, 3601, 1 << 20, 2**53 
 _TEXTS = ("sk-abc", "1234", "a secret", "", "Token", "nothing")
 _CREDENTIAL = ("alert_only", "redact_only", "alert_and_redact", "block")
 
+# What may be asked about, two among them that no document names.
+CAPABILITIES = (*policies.CAPABILITIES, "mcp_tool:other", "model:other")
+
 _OF_NUMBERS = ("_usd", "_secs", "_seconds")
 _COUNTED = Judge(_always(_NUMBERS), _up_to)
 _PATHS, _PORTS = Judge(_probed_paths, _path), Judge(_always((*policies.PORTS, 23, 1)), _among)
@@ -227,8 +236,8 @@ JUDGES: Mapping[str, Judge] = {
     **{key: _PORTS for key in ("network.ports", "network.bind")},
     "credentials.environment.allow": Judge(_always((*policies.VARIABLES, "HOME")), _among),
     "credentials.capabilities.allow": Judge(_always((*policies.PRIVILEGES, "CAP_FOWNER")), _among),
-    "capabilities.allow": Judge(_always((*policies.CAPABILITIES, "model:other")), _among),
-    "capabilities.deny": Judge(_always((*policies.CAPABILITIES, "model:other")), _not_among),
+    "capabilities.allow": Judge(_always(CAPABILITIES), _among),
+    "capabilities.deny": Judge(_always(CAPABILITIES), _not_among),
     "syscalls.allow": Judge(_always(_PROBED_CALLS), _call),
     "schedule.active_hours": Judge(_always(range(0, 1440, 45)), _awake),
     "budget.action_on_exceed": Judge(_always(("deny", "suspend")), _as_strict("deny", "suspend")),
@@ -239,6 +248,8 @@ JUDGES: Mapping[str, Judge] = {
         _always(("not_required", "broker_required")), _as_strict("not_required", "broker_required")
     ),
 }
+# What holds where nobody states another value.
+SILENT = {"data.credential_action": "redact_only", "approval_timeout_secs": 300, "approval.timeout_seconds": 300}
 # What only one tier can say; nothing is permitted or refused by it.
 SAID_BY_ONE = ("budget.timezone", "budget.window", "approval.escalation_role")
 
@@ -296,18 +307,54 @@ def _of_tools(stated: Stated) -> Iterator[Tuple[Hashable, Optional[bool]]]:
 
 def _of_leases(stated: Stated) -> Iterator[Tuple[Hashable, Optional[bool]]]:
     """Yield whether each request for a lease is granted; None without any statement about leases."""
-    asks = [(name, number, delegated) for name in (*policies.SELECTORS, "other", "whole")
-            for number in (1, 60, 3601) for delegated in (False, True)]  # fmt: skip
+    limits = [(number, delegated) for number in (1, 60, 3601) for delegated in (False, True)]
     for domain in policies.DOMAINS:
-        for name, number, delegated in asks:
+        for (number, delegated), name in itertools.product(limits, asked(domain)):
             granted = None if stated.leases is None else any(
                 lease["domain"] == domain
-                and (lease.get("scope", "whole") == "whole" or name in lease["scope"])
+                and leased(domain, lease.get("scope", "whole"), name)
                 and number <= lease.get("max_count", number) and number <= lease.get("ttl_seconds", number)
                 and (lease.get("delegable", False) or not delegated)
                 for lease in stated.leases
             )  # fmt: skip
             yield ("lease", domain, name, number, delegated), granted
+
+
+def asked(domain: str) -> Sequence[Asked]:
+    """Return what may be asked for: the whole domain, one place or one host and port in it, or a name."""
+    return _ASKED.get(domain, ("whole", "other", *policies.SELECTORS.get(domain, ())))
+
+
+Asked = Union[str, Tuple[str, int]]
+_OF_FILES = ("whole", "/", "/b", "/b/c", "/b/c/d/e", "/bc", "/bcd", "/x/y", "/b/../x", "/b/c/..", "b/c", "one")
+_OF_HOSTS = ("example.com", "api.example.com", "v1.api.example.com", "notexample.com", "one", "10.0.0.1")
+_OF_NETWORKS: Sequence[Asked] = (*itertools.product(_OF_HOSTS, (80, 443)), "whole", "any host", "https://example.com")
+_ASKED: Mapping[str, Sequence[Asked]] = {
+    **dict.fromkeys(("filesystem_read", "filesystem_write"), _OF_FILES),
+    **dict.fromkeys(("network_egress", "name_resolution"), _OF_NETWORKS),
+}
+
+
+def leased(domain: str, scope: Any, name: Asked) -> bool:
+    """Say whether a scope, `whole` or a list of texts, has in it what is asked for."""
+    if scope == "whole":
+        return True
+    if domain in ("filesystem_read", "filesystem_write"):
+        return any(_subtree(item, str(name)) for item in scope)
+    return any(_matched(item, name) for item in scope)
+
+
+def _subtree(selector: str, name: str) -> bool:
+    if not all(text.startswith("/") and ".." not in text.split("/") for text in (selector, name)):
+        return selector == name
+    top, place = (os.path.normpath(text) for text in (selector, name))
+    return os.path.commonpath((top, place)) == top
+
+
+def _matched(selector: str, name: Asked) -> bool:
+    if isinstance(name, str):
+        return selector == name
+    return not re.search("[ /]", selector) and _host_matches(selector.lower(), *name)
 
 
 # --- everything ---------------------------------------------------------------------------------------------
@@ -317,7 +364,7 @@ def answers(stated: Stated, tree: Tree) -> Answers:
     """Return the answer to every probe."""
     found: Answers = {}
     for key, judge in JUDGES.items():
-        value = stated.values.get(key)
+        value = stated.values.get(key, SILENT.get(key))
         for probe in judge.probes(tree):
             found[(key, probe)] = None if value is None else judge.permits(value, probe)
     found.update(_of_tools(stated))

@@ -94,9 +94,24 @@ PATTERNS = ("sk-[a-z]+", "[0-9]{4}", "secret", "^$", "(?i)token")
 PACKS = ("de", "fr", "us")
 COUNTS = (1, 2, 5, 60, 3600, 1 << 20, 2**53 - 1)
 AMOUNTS = (0, 0.5, 1, 1.0, 20, 99.99)
-DOMAINS = ("filesystem_read", "filesystem_write", "network_egress", "ipc", "credential", "resource")
+DOMAINS = (
+    "filesystem_read", "filesystem_write", "network_egress", "name_resolution", "ipc", "credential", "resource",
+)  # fmt: skip
 TOOLS = ("*", "shell", "mail", "search")
-SELECTORS = ("one", "two", "three")
+# Selectors of leases. Those of a path or host mean more than their letters in their own domains only.
+_SUBTREES = (
+    "/", "/b", "/b/", "/b/c", "/b//c/./", "/b/c/d", "/bc", "/x", "/b/../x", "/b/c/..", "b/c", "one", "${workdir}",
+)  # fmt: skip
+_PATTERNS = (
+    "*", "*:443", "*.example.com", "*.api.example.com:443", "example.com", "api.example.com", "API.example.com:443",
+    "v1.api.example.com", "10.0.0.1", "one", "ONE", "any host", "https://example.com",
+)  # fmt: skip
+_TOKENS = ("one", "One", "/b", "/b/c", "*", "*.example.com", "api.example.com")
+SELECTORS: Mapping[str, Sequence[str]] = {
+    **dict.fromkeys(("filesystem_read", "filesystem_write"), _SUBTREES),
+    **dict.fromkeys(("network_egress", "name_resolution"), _PATTERNS),
+    **dict.fromkeys(("ipc", "credential"), _TOKENS),
+}
 # The conditions, for a judge that needs no parser.
 CONDITIONS = (
     "amount > 100", "amount <= 5", 'path starts_with "/etc"', 'kind in ["mail", "call"]', "urgent == true",
@@ -176,7 +191,7 @@ TOOL_ROWS: Mapping[str, Draw] = {
 }
 LEASE_ROWS: Mapping[str, Draw] = {
     "domain": one(DOMAINS),
-    "scope": lambda rng: "whole" if rng.random() < 0.4 else rng.sample(SELECTORS, rng.randrange(1, 4)),
+    "scope": one(("whole", "whole", "selectors", "selectors", "selectors")),  # which ones, the domain decides
     "max_count": one(COUNTS),
     "ttl_seconds": one(COUNTS),
     "delegable": one((True, False)),
@@ -237,7 +252,13 @@ def _group(rng: random.Random, rows: Mapping[str, Draw]) -> Dict[str, Any]:
 
 def _lease(rng: random.Random, domain: str) -> Dict[str, Any]:
     made = {**_group(rng, LEASE_ROWS), "domain": domain}
-    return {**made, "scope": "whole"} if domain == "resource" and "scope" in made else made
+    return {**made, "scope": selectors(rng, domain)} if made.get("scope") == "selectors" else made
+
+
+def selectors(rng: random.Random, domain: str) -> Any:
+    """Return some selectors of a domain, or all of it where it has none."""
+    found = SELECTORS.get(domain)
+    return rng.sample(found, rng.randrange(1, 4)) if found else "whole"
 
 
 def _about(tree: Tree, value: Any) -> Any:

@@ -36,6 +36,30 @@ def test_each_difference_is_a_line_with_its_side_and_its_origin(lab: Lab) -> Non
     ]
 
 
+def test_capabilities_are_told_by_what_is_refused_in_effect(lab: Lab) -> None:
+    first = "capabilities: {allow: []}\n"
+    second = "capabilities: {deny: [file_read, file_write, network_outbound, terminal_exec]}\n"
+    assert diff(lab, first, second) == [
+        f"+ capabilities: {name}, which the other refuses (a.yaml:1:23)"
+        for name in ("file_delete", "network_inbound", "every mcp_tool", "every model")
+    ]
+    rest = second.replace("]", ", file_delete, network_inbound]")
+    done = json.loads("".join(diff(lab, rest, first, "--json")))
+    assert done["schema"] == "aasm.policy.diff/1" and done["differences"] == [
+        {"by": "first", "key": "capabilities", "what": f"every {kind}, which the other refuses",
+         "origins": ["b.yaml:1:23"]}
+        for kind in ("mcp_tool", "model")
+    ]  # fmt: skip
+
+
+def test_a_lease_is_told_by_what_its_selectors_cover(lab: Lab) -> None:
+    first, second = (
+        f"network: {{allowlist: []}}\nauthority: {{leases: [{{domain: filesystem_read, scope: [{path}]}}]}}\n"
+        for path in ("/b", "/b/c")
+    )
+    assert diff(lab, first, second) == ["- authority.leases for filesystem_read: scope: /b (a.yaml:2:55)"]
+
+
 def test_what_permits_the_same_is_said_so(lab: Lab) -> None:
     first = "# a comment\nfilesystem: {write: {allow: ['${workdir}']}}\n"
     envelope = "apiVersion: agent-assembly/v1\nkind: Policy\nspec:\n  filesystem:\n    write:\n      allow:\n"

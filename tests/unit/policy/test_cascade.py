@@ -263,6 +263,32 @@ def test_leases_with_no_selector_in_common_are_none_and_stay_a_statement() -> No
     assert merged(document("c"), document("d")).leases is None
 
 
+@pytest.mark.parametrize(
+    ("domain", "one", "other", "both"),
+    [
+        ("filesystem_read", ["/b"], ["/b/c", "/bc"], ("/b/c",)),
+        ("filesystem_write", ["/b//c/./", "/x"], ["//b/c/d", "/xy"], ("//b/c/d",)),
+        ("filesystem_read", ["/"], ["/b", "b", "/b/../c", "${workdir}", "~"], ("/b",)),
+        ("filesystem_read", ["/b/../c", "b"], ["b", "/b/../c"], ("/b/../c", "b")),
+        ("filesystem_write", ["/b", "/c/d", "/a" * 50_000], ["/b/e", "/c", "/"], ("/b", "/b/e", "/c/d")),
+        ("network_egress", ["*.a.org"], ["x.a.org", "a.org", "evila.org"], ("x.a.org",)),
+        ("network_egress", ["a.org"], ["*:443"], ("a.org:443",)),
+        ("name_resolution", ["*", "no host"], ["A.org", "no host", "https://a.org"], ("A.org", "no host")),
+        ("credential", ["/b", "TOKEN", "*"], ["/b/c", "TOKEN", "Token"], ("TOKEN",)),
+        ("filesystem_read", "whole", ["c", "/b"], ("/b", "c")),
+        ("filesystem_read", "whole", "whole", None),
+    ],
+)
+def test_selectors_are_met_as_what_they_are_in_their_domain(domain: str, one: Any, other: Any, both: Any) -> None:
+    a, b = (document(name, leases=[lease(domain, scope=scope)]) for name, scope in (("a", one), ("b", other)))
+    begun = time.process_time()
+    for order in ((a, b), (b, a), (a, b, a)):
+        (scope,) = (group["scope"] for group in merged(*order).leases or ())
+        assert isinstance(scope, Entry) and (scope.value, scope.text) == (both, ", ".join(both or ("whole",)))
+        assert {origin[0] for origin in scope.origins} == {"a", "b"}
+    assert time.process_time() - begun < 1  # what is too long for a path is not taken apart
+
+
 # --- documents that may only narrow -----------------------------------------------------------------------
 
 GIVES = {
@@ -361,3 +387,11 @@ def test_lists_whose_common_entries_are_too_many_are_refused_at_their_places() -
     with pytest.raises(PolicyError, match=f"more than {MOST} entries in common") as caught:
         merged(document("a", network__allowlist=hosts), document("b", network__allowlist=ports))
     assert caught.value.where == "a:3:16 and b:3:16"
+
+
+def test_a_narrowing_document_chooses_for_nobody_and_nothing_is_milder_than_silence() -> None:
+    milder = {"data__credential_action": "alert_only", "approval_timeout_secs": 900}
+    own, silent = document("own", approval__escalation_role="mallory", **milder), document("b")
+    assert merged(own, silent, narrowing=[True, False]).values == {}
+    assert merged(silent, own, narrowing=[False, True]).values == {}
+    assert set(merged(own, silent).values) == {"approval.escalation_role"}

@@ -341,7 +341,10 @@ def test_a_cascade_counts_as_enforced_when_one_document_states_a_rule(host: Host
     assert nothing.state is PolicyState.UNCONFIGURED
     assert nothing.detail.startswith(f"{silent}, {host.top}/c.yaml: the 2 policies together state no rule")
     assert host.load(everything).state is PolicyState.PERMISSIVE
-    assert host.load(silent, everything).state is PolicyState.ENFORCED  # of a budget, too, nothing is held
+    both = host.load(silent, everything)  # of which each may only narrow, so that the choice of a window is nobody's
+    assert both.state is PolicyState.PERMISSIVE
+    limited = host.put("d.yaml", "budget: {daily_limit_usd: 1}\n")
+    assert host.load(limited, everything).state is PolicyState.ENFORCED
     assert host.load(everything, host.write("d.json", "*")).state is PolicyState.ENFORCED
     refused = host.load(everything, host.put("e.yaml", "tools: {x: {allow: false}}\n"))
     assert refused.state is PolicyState.ENFORCED
