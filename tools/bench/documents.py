@@ -136,6 +136,7 @@ class Shape(NamedTuple):
 
 
 NUMBER = "\0"
+WIDE = "[\u00e0-\ufffd]"  # in a pattern that ignores case: few characters, and milliseconds to make code of
 
 
 def filled(shape: Shape, size: int) -> bytes:
@@ -202,6 +203,9 @@ _YAML: Dict[str, Shape] = {
     "nulls for paths": Shape("      -\n", "filesystem:\n  read:\n    allow:\n"),
     "wrong patterns": Shape("    - '(\0'\n", "data:\n  sensitive_patterns:\n"),
     "one pattern": Shape("a[bc]?", "data:\n  sensitive_patterns: ['", "']\n"),
+    "wide patterns": Shape(f"    - '(?i){WIDE * 800}'\n", "data:\n  sensitive_patterns:\n"),
+    "patterns of groups": Shape(f"    - '(?<=a){'(|)' * 1360}'\n", "data:\n  sensitive_patterns:\n"),
+    "short patterns": Shape("    - a\0\n", "data:\n  sensitive_patterns:\n"),
     "wrong addresses": Shape("    - '::\0:z'\n", "network:\n  allowlist:\n"),
     "leases for one domain": Shape("    - {domain: ipc}\n", "authority:\n  leases:\n"),
     "conditions": Shape("  t\0: {requires_approval_if: 'a > 1 AND b == \"c\"'}\n", "tools:\n"),

@@ -5,13 +5,10 @@
 from __future__ import annotations
 
 import json
-import re
-import time
 import warnings
 from typing import Any, Dict, List, Tuple
 
 import pytest
-from bench import documents
 
 from aasm.errors import PolicyError, UsageError
 from aasm.model.domains import DOMAINS
@@ -374,61 +371,3 @@ def test_a_document_of_faults_alone_is_not_looked_through_to_its_end_and_that_is
     assert faults[998].where == "p:1:%d" % (len('{"syscalls": {"allow": [') + 998 * len('"x", ') + 1)
     last = "p: the first 1000 faults that were found are told, and no more were looked for; mend those and look again"
     assert (str(faults[-1]) == last) is (told == 1001)
-
-
-PATTERNS = "wrong patterns, one pattern, wide patterns, patterns of groups, short patterns".split(", ")
-
-
-@pytest.mark.parametrize("shape", PATTERNS)
-def test_the_largest_document_of_patterns_is_answered_in_time(shape: str) -> None:
-    """By processor time, with slack: the longest takes 0.4 s. To make code of the wide ones takes a minute."""
-    data = documents.filled(documents.SHAPES[".yaml"][shape], documents.LARGEST)
-    start = time.process_time()
-    _, faults = examine(read_document(data, "p"))
-    assert time.process_time() - start < 2.0
-    assert faults
-
-
-def test_wide_patterns_are_accepted_and_so_is_an_ordinary_list() -> None:
-    wide = ["(?i)" + documents.WIDE * 220] * 10
-    many = [f"{number:03}" + "(?:[a-z]{3}|\\d+)-" * 11 + "x" * 10 for number in range(200)]
-    assert {len(text) for text in many} == {200}
-    for texts in (wide, many, ["x" * 4096] * 16):
-        assert len(listing(policy({"data": {"sensitive_patterns": texts}}), "data.sensitive_patterns").entries)
-
-
-@pytest.mark.parametrize(("text", "read"), [("x" * 4096, 16), ("x", 4096), ("x" * 17, 3855)])
-def test_patterns_beyond_what_is_read_are_one_fault(text: str, read: int) -> None:
-    texts = [text] * read + ["x" * 4096, "(", "("]  # what follows is not looked at
-    _, faults = examine(read_document(json.dumps({"data": {"sensitive_patterns": texts}}).encode(), "p"))
-    column = len('{"data": {"sensitive_patterns": [') + read * len(f'"{text}", ') + 1
-    assert [fault.where for fault in faults] == [f"p:1:{column}"]
-    assert "the patterns of the document count more than 65536 characters" in faults[0].what
-    assert not examine(read_document(json.dumps({"data": {"sensitive_patterns": [text] * read}}).encode(), "p"))[1]
-
-
-BEHIND = "(?<=a) (?<!a|b) (?<=(?:a|b)c) (?<=(a)|b) ((?<=a{3})) (?:(?<=a)|b)* a(?=(?<!b)) (?<=(?=a*)b)".split()
-UNFIXED = "(?<=a*) (?<!a|bc) ((?<=a?)) x(?:y|(?<=a+)) (?=(?<!a{1,2})) (?<=(?<=a*)b) (?:(?:(?<!ab?)){2})+".split()
-
-
-@pytest.mark.parametrize("text", [*BEHIND, *UNFIXED])
-def test_what_only_the_compiler_of_re_refuses_is_refused(text: str) -> None:
-    try:
-        re.compile(text)
-    except re.error:
-        assert text in UNFIXED
-        assert "no fixed width" in refusal({"data": {"sensitive_patterns": [text]}}).what
-    else:
-        assert text in BEHIND and policy({"data": {"sensitive_patterns": [text]}})
-
-
-@pytest.mark.parametrize("text", ["(?u)(?a)x", "(?<=a{4294967294})", "(" * 1500 + ")" * 1500])
-def test_what_re_raises_anything_for_is_no_pattern(text: str) -> None:
-    assert "is no regular expression" in refusal({"data": {"sensitive_patterns": [text]}}).what
-
-
-@pytest.mark.parametrize("scope", ["team:a/b", "agent:ä", "team:" + "x" * 129, "agent:a,b"])
-def test_a_scope_that_no_run_could_state_is_none(scope: str) -> None:
-    found = refusal({"scope": scope})
-    assert found.what.startswith(f"no run can say that it is of {scope.partition(':')[0]}:")
-    assert policy({"scope": f"{scope.partition(':')[0]}:A.b_c:9-"}).entry("scope") is not None
