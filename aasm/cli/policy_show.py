@@ -107,7 +107,7 @@ def _head(found: Loaded, where: Here, made: Written) -> Iterator[str]:
 
 def _refusal(text: str) -> Iterator[str]:
     if text:
-        yield "A launch with a boundary is refused here:"
+        yield "No launch with a boundary would start here:"
     yield from (f"  {line}" for line in text.splitlines())
 
 

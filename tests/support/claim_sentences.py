@@ -165,6 +165,7 @@ SENTENCES: Dict[str, Dict[str, Tuple[str, ...]]] = {
         ),
     },
     STATED: {
+        "aasm/policy/compare.py": (", which the other refuses",),
         "aasm/explain.py": ("the policy denies file_read as a whole",),
         "aasm/policy/descriptions.py": ("`deny` turns down what would cost more",),
         "docs/man/aasm-policy.5": (
