@@ -13,6 +13,7 @@ from support.host import facts_for_abi
 from aasm import evidence, stating
 from aasm.backends.base import LaunchFacts
 from aasm.backends.native import floor, prepare
+from aasm.cli.policy import request_at
 from aasm.errors import PolicyError
 from aasm.model import environment
 from aasm.model.descriptors import Descriptor, DescriptorDisposition, DescriptorInventory
@@ -109,27 +110,7 @@ def resolved(requirements: Optional[Sequence[Requirement]] = None, **options: An
 
 def request(**changes: Any) -> Request:
     """Return what `run exec --isolation process --policy FILE -- true` asks for, with `changes`."""
-    made = Request(
-        program=("true",),
-        target="exec",
-        isolation="process",
-        backend=None,
-        policies=(FILE,),
-        read=(),
-        write=(),
-        system=False,
-        env={},
-        adapter_env={},
-        settings="",
-        real_home=False,
-        workdir=None,
-        ceilings=NO_LIMITS,
-        agent_id=None,
-        team_id=None,
-        receipt=None,
-        imports_cwd=False,
-    )
-    return made._replace(**changes)
+    return request_at((FILE,), None)._replace(**changes)
 
 
 # --- what is stated ---------------------------------------------------------------------------------
