@@ -7,22 +7,28 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence
+from functools import lru_cache, partial
+from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, NoReturn, Optional, Sequence, Tuple
 
-from .. import answering, needs, run
+from .. import answering, needs, refusing, run
 from .._sys import boundary
 from ..answering import Answer
-from ..errors import INVALID, OK, PolicyError, UsageError, one_line
+from ..backends.native.prepare import inheritable
+from ..errors import INVALID, OK, USAGE, PolicyError, UsageError, one_line
 from ..governance.identity import new_identity
 from ..model import privileges
-from ..model.question import Action, Question
+from ..model.question import NOT_KNOWN, Action, Question
+from ..model.request import Request
 from ..policy import calls, tools
 from ..policy.hosts import HostKind, host_value
 from ..policy.lowering import PRIVILEGES
+from ..policy.node import shown
+from ..policy.places import host_places
+from ..policy.values import Policy
 from ..run import Resolution
-from . import say
+from . import complain, complain_of, say
 from .options import Once, Parser, _Formatter
-from .policy import add_places, request
+from .policy import add_places, as_json, effective, here, request
 
 SCHEMA = "aasm.policy.explain/1"
 QUESTIONS = {
@@ -34,6 +40,7 @@ QUESTIONS = {
     "--syscall": "may the system call NAME be made",
     "--tool": "may the tool NAME be called, with what --arguments says",
 }
+_RIGHTS = {"execute": Action.EXECUTE, "read": Action.READ}
 _ACTIONS = {"read": Action.READ, "write": Action.WRITE, "exec": Action.EXECUTE, "unix": Action.UNIX}
 
 
@@ -45,20 +52,44 @@ class Told(NamedTuple):
 
 
 def main(args: List[str]) -> int:
-    """Carry out `policy explain`; return 0 when all that was asked is allowed, 1 when anything is refused."""
+    """Carry out `policy explain`; return 0 when all that was asked is allowed, 1 when anything is not, 2 without a
+    policy to go by.
+    """
     options = _parser().parse_args(args)
-    asked = [name for name in ("read", "write", "exec", "connect", "unix", "syscall", "tool") if getattr(options, name)]
+    asked = _asked(options)
+    wanted = request(options, (options.program or "true",))
+    try:
+        documents = _documents(wanted)
+    except PolicyError as problem:  # 1 would say that it was judged
+        complain_of(problem)
+        return USAGE
+    identity = new_identity(options.agent_id, options.team_id, (), dry_run=True)
+    found = run.preview(wanted, identity, by_hand=False)
+    _become_the_program(found)
+    told = [*_program(found, options.program, documents), *(_one(found, options, name, documents) for name in asked)]
+    for text in run.cautions(found, wanted) if found.run.refusal is None else ():
+        complain(text, "warning")
+    say(_as_json(told) if options.json else "\n".join(one_line(line) for item in told for line in _lines(item)))
+    return OK if all(item.answer.allowed for item in told) else INVALID
+
+
+def _asked(options: argparse.Namespace) -> List[str]:
+    """Return the names of the questions. UsageError for none, and for one without a value."""
+    asked = [option[2:] for option in QUESTIONS if getattr(options, option[2:]) is not None]
+    for name in (*asked, "program"):
+        if getattr(options, name) == "":
+            raise UsageError("is empty", f"--{name}", "name what is asked about")
     if not asked and options.program is None:
         raise UsageError("nothing is asked", remedy="name --program, or one of " + ", ".join(QUESTIONS))
     if options.arguments is not None and "tool" not in asked:
         raise UsageError("only a tool has arguments", "--arguments", "add --tool NAME")
-    program = (options.program or "true",)
-    identity = new_identity(options.agent_id, options.team_id, (), dry_run=True)
-    found = run.preview(request(options, program), identity, by_hand=False)
-    _become_the_program(found)
-    told = [*_program(found, options.program), *(_one(found, options, name) for name in asked)]
-    say(_as_json(told) if options.json else "\n".join(one_line(line) for item in told for line in _lines(item)))
-    return OK if all(item.answer.allowed for item in told) else INVALID
+    return asked
+
+
+def _documents(wanted: Request) -> Tuple[Policy, ...]:
+    """Return each document that a launch would go by, by itself. PolicyError when none could go by them."""
+    where = here(wanted)
+    return refusing.documents(effective(wanted, where), host_places(where.workdir, where.around.home))
 
 
 def _parser() -> Parser:
@@ -68,7 +99,10 @@ def _parser() -> Parser:
         description="Say what a policy allows on this host, by which statement at which line, and what to add.",
         allow_abbrev=False,
         formatter_class=_Formatter,
-        epilog="Exit code: 0 allowed, 1 refused, 2 the command line is wrong.",
+        epilog="Exit code: 0 allowed, 1 refused or not known, 2 the command line is wrong or there is no policy that a "
+        "launch could go by. Not known is what a path means that is another one for each process (/dev/stdin, "
+        "/proc/self/exe), what executing a file takes that cannot be read, and whether the entry for one name of a "
+        "file covers another name on an overlay.",
     )
     made._optionals.title = "options"  # Python 3.9 has another word for it
     add_places(made)
@@ -85,13 +119,13 @@ def _parser() -> Parser:
 def _become_the_program(found: Resolution) -> None:
     """Give up the capabilities that the program would not have: the kernel is asked about file modes next."""
     allowed = found.policy.names(PRIVILEGES) if found.policy is not None else None
-    boundary.keep_capabilities(privileges.mask(allowed or ()))
+    boundary.keep_capabilities(privileges.mask(allowed or ()) & inheritable(found.host))
 
 
 # --- questions --------------------------------------------------------------------------------------
 
 
-def _one(found: Resolution, options: argparse.Namespace, name: str) -> Told:
+def _one(found: Resolution, options: argparse.Namespace, name: str, documents: Sequence[Policy] = ()) -> Told:
     text = getattr(options, name)
     if name == "tool":
         return Told(_tool(found, text, options.arguments))
@@ -105,17 +139,20 @@ def _one(found: Resolution, options: argparse.Namespace, name: str) -> Told:
         path = answering.absolute(text, found.run.working_dir.path)
         question = Question(_ACTIONS[name], path, answering.target(path))
     if name == "exec":
-        return Told(answering.execution(found, found.policy, question, answering.by_modes))
-    return Told(answering.answer(found, found.policy, question, answering.by_modes))
+        return Told(answering.execution(found, found.policy, question, answering.by_modes, documents))
+    return Told(answering.answer(found, found.policy, question, answering.by_modes, documents))
+
+
+_DESTINATION = "write HOST:PORT or [ADDRESS]:PORT, HOST in ASCII and PORT from 1 to 65535"
 
 
 def _destination(text: str) -> Question:
     try:
         host = host_value(text, "--connect")
     except PolicyError as problem:
-        raise UsageError(problem.what, "--connect", problem.remedy) from None
+        raise UsageError(problem.what, "--connect", _DESTINATION) from None
     if host.port is None or host.kind in (HostKind.ANY, HostKind.SUFFIX):
-        raise UsageError(f"{text} is not one host and one port", "--connect", "write HOST:PORT, or [ADDRESS]:PORT")
+        raise UsageError(f"{shown(text)} is not one host and one port", "--connect", _DESTINATION)
     return Question(Action.CONNECT, host.host, port=host.port)
 
 
@@ -126,34 +163,85 @@ def _tool(found: Resolution, name: str, arguments: Optional[str]) -> Answer:
     judged = tools.judge(found.policy, name, _arguments(arguments))
     if not judged.allowed:
         return Answer("tool", name, False, "the policy does not allow it", judged.by, "")
-    why = "somebody has to approve this call" if judged.approval else "the policy asks for no approval"
+    why = "the policy asks for no approval"
+    if judged.approval:
+        unclear = "its condition cannot be judged: a field is missing, or not of its kind"
+        why = f"somebody has to approve this call: {unclear if judged.unclear else 'its condition holds'}"
     return Answer("tool", name, not judged.approval, f"{why}; no launch acts on rules about tools", judged.by, "")
 
 
+# --- arguments of a tool ----------------------------------------------------------------------------
+
+_MAP = 'write a map, such as {"amount": 5}'
+
+
 def _arguments(text: Optional[str]) -> Mapping[str, Any]:
+    if text is None:
+        return {}
     try:
-        value = json.loads(text or "{}")
-    except (ValueError, RecursionError) as problem:
-        raise UsageError(f"this is no JSON: {problem}", "--arguments", 'write a map, such as {"amount": 5}') from None
+        value = json.loads(text, object_pairs_hook=_members, parse_constant=_no_number)
+    except json.JSONDecodeError as problem:
+        raise UsageError(f"this is no JSON: {problem}", "--arguments", _MAP) from None
+    except RecursionError:
+        raise UsageError("this is nested too deeply", "--arguments", "write fewer levels") from None
+    except ValueError:  # int() has a longest text
+        raise UsageError("this holds a number that is too long", "--arguments", "write it in quotes") from None
     if not isinstance(value, dict):
-        raise UsageError("this is no map", "--arguments", 'write a map, such as {"amount": 5}')
+        raise UsageError("this is no map", "--arguments", _MAP)
     return value
 
 
-def _program(found: Resolution, program: Optional[str]) -> Iterator[Told]:
-    """Yield an answer for each file that is opened before the program's first line."""
+def _members(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
+    """Return the members of one map; two of one name would be two calls in one."""
+    made: Dict[str, Any] = {}
+    for name, value in pairs:
+        if name in made:
+            raise UsageError(f"the key {shown(name)} stands twice in one map", "--arguments", "keep one of them")
+        made[name] = value
+    return made
+
+
+def _no_number(name: str) -> NoReturn:
+    raise UsageError(f"this is no JSON: {name} is no number", "--arguments", "write a number, or a text in quotes")
+
+
+def _program(found: Resolution, program: Optional[str], documents: Sequence[Policy] = ()) -> List[Told]:
+    """Return an answer for each file that is opened before the program's first line."""
     if program is None:
-        return
+        return []
+    if found.run.refusal is not None or found.backend is None or found.policy is None:  # nothing would start: said once
+        asked = Question(Action.EXECUTE, program)
+        return [Told(answering.answer(found, found.policy, asked, answering.by_modes, documents))]
+    judge = lru_cache(maxsize=None)(partial(_judged, found, documents))
     path = os.fsdecode(found.run.environment.get(b"PATH") or os.fsencode(os.defpath))
-    for need in needs.needs(program, path, found.run.working_dir.path):
-        action = Action.EXECUTE if need.right == "execute" else Action.READ
-        if need.missing:
-            optional = need.why.startswith(needs.OPTIONAL)
-            yield Told(Answer(action.value, need.path, optional, "it does not exist", (), ""), need.why)
-            continue
-        place = answering.absolute(need.path, found.run.working_dir.path)
-        asked = Question(action, place, answering.target(place))
-        yield Told(answering.answer(found, found.policy, asked, answering.by_modes), need.why)
+    variables = {os.fsdecode(entry.name): os.fsdecode(entry.value) for entry in found.run.environment.entries}
+    workdir = found.run.working_dir.path
+
+    def may(path: str, right: str) -> bool:
+        told = judge(path, right)
+        return told.allowed or told.why.startswith(NOT_KNOWN)  # nobody may take another in its place
+
+    listed = needs.needs(program, path, workdir, variables, may)
+    return _that_matter([Told(_of_need(need, judge), need.why) for need in listed])
+
+
+def _judged(found: Resolution, documents: Sequence[Policy], path: str, right: str) -> Answer:
+    place = answering.absolute(path, found.run.working_dir.path)
+    question = Question(_RIGHTS[right], place, answering.target(place))
+    return answering.answer(found, found.policy, question, answering.by_modes, documents)
+
+
+def _of_need(need: needs.Need, judge: Callable[[str, str], Answer]) -> Answer:
+    action = _RIGHTS[need.right].value
+    if need.missing:
+        return Answer(action, need.path, need.why.startswith(needs.OPTIONAL), "it does not exist", (), "")
+    return Answer(action, need.path, False, need.refused, (), "") if need.refused else judge(need.path, need.right)
+
+
+def _that_matter(told: List[Told]) -> List[Told]:
+    """Leave out what is refused and optional where all else is allowed: the program starts without it."""
+    without = [item for item in told if item.answer.allowed or not item.note.startswith(needs.OPTIONAL)]
+    return without if all(item.answer.allowed for item in without) else told
 
 
 # --- words ------------------------------------------------------------------------------------------
@@ -162,9 +250,11 @@ def _program(found: Resolution, program: Optional[str]) -> Iterator[Told]:
 def _lines(told: Told) -> Iterator[str]:
     answer = told.answer
     note = f" ({told.note})" if told.note else ""
-    yield f"{'allowed' if answer.allowed else 'refused'}: {answer.action} {answer.subject}{note}"
+    unknown = answer.why.startswith(NOT_KNOWN)
+    verdict = "allowed" if answer.allowed else "not known" if unknown else "refused"
+    yield f"{verdict}: {answer.action} {answer.subject}{note}"
     if answer.why:
-        yield f"  why: {answer.why}"
+        yield f"  why: {answer.why[len(NOT_KNOWN) if unknown else 0 :]}"
     for origin in answer.by:
         yield f"  by:  {origin}"
     if answer.add:
@@ -173,5 +263,4 @@ def _lines(told: Told) -> Iterator[str]:
 
 def _as_json(told: Sequence[Told]) -> str:
     answers: List[Dict[str, Any]] = [{**item.answer._asdict(), "note": item.note} for item in told]
-    made = {"schema": SCHEMA, "allowed": all(item.answer.allowed for item in told), "answers": answers}
-    return json.dumps(made, sort_keys=True, indent=2)
+    return as_json({"schema": SCHEMA, "allowed": all(item.answer.allowed for item in told), "answers": answers})

@@ -28,10 +28,14 @@ class Kind(Enum):
     DIRECTORY = "directory"
     MISSING = "missing"  # the first thing that exists above it is a directory
     IMPOSSIBLE = "impossible"  # nothing can be there: `problem` says why
+    UNKNOWN = "unknown"  # it depends on the process that asks: `problem` says why
 
 
 class Object(NamedTuple):
-    """Where a path leads. `identities` are device and inode of what exists of it, then of each directory above."""
+    """Where a path leads. `identities` are device and inode of what exists of it, then of each directory above.
+
+    `folder` is whether a missing path is spelled as that of a directory, `shared` whether a file has further names.
+    """
 
     path: str  # without links
     kind: Kind
@@ -39,6 +43,8 @@ class Object(NamedTuple):
     existing: str = ""  # the path itself, or the nearest directory above it that exists
     depth: int = 0  # how many names are missing
     problem: str = ""
+    folder: bool = False
+    shared: bool = False
 
 
 class Question(NamedTuple):
@@ -55,7 +61,7 @@ class Decision(NamedTuple):
 
     `grants` are those that give it. `detail` says what refuses it, or under which condition it is allowed; `floor` is
     whether the backend refuses it in every run, whatever a policy says. `lacking` are the verbs that no grant gives,
-    `calls` are system calls that the action takes and the filter refuses.
+    `calls` are system calls that the action takes: those that the filter refuses, or by which it allows the action.
     """
 
     allowed: bool
@@ -65,3 +71,20 @@ class Decision(NamedTuple):
     floor: bool = False
     lacking: tuple[Action, ...] = ()
     calls: tuple[str, ...] = ()
+
+
+class Answer(NamedTuple):
+    """What becomes of one action. `by` are the statements that decide; `add` is what would allow it, "" for nothing.
+
+    Where it cannot be known, it is not allowed, and `why` begins with NOT_KNOWN.
+    """
+
+    action: str
+    subject: str
+    allowed: bool
+    why: str
+    by: tuple[str, ...]
+    add: str
+
+
+NOT_KNOWN = "not known: "

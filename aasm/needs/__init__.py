@@ -2,34 +2,43 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a program needs before its first line: interpreters, loader, libraries. Read from the files; nothing is run.
 
-Follows execve(2), exec(3) and ld.so(8). Not looked at, since a boundary replaces the environment: LD_LIBRARY_PATH,
-LD_PRELOAD and the loader's other variables. Not followed: binfmt_misc, DT_AUDIT, and the directories for kinds of
-processors that glibc had before glibc-hwcaps. What a program opens once it runs is not part of this.
+Follows execve(2), exec(3) and ld.so(8), with LD_LIBRARY_PATH and LD_PRELOAD where a policy passes them on. Of the
+loader's other variables those that make it take other files are listed as not known. Not followed: binfmt_misc,
+DT_AUDIT, the directories for kinds of processors that glibc had before glibc-hwcaps, and what an $ORIGIN is worth in
+secure-execution mode. What a program opens once it runs is not part of this.
+
+Modes and capabilities are those of this process: ask as the user, and with the capabilities, of the program.
 """
 
 from __future__ import annotations
 
-from typing import Iterator
+from typing import Iterator, Mapping
 
-from ..errors import InternalError
+from ..errors import HostError, InternalError
 from .elf import Unclear
 from .execve import Start, follow, opened
-from .listing import OPTIONAL, File, Listing, Need
+from .listing import OPTIONAL, File, Listing, May, Need, anything
 
-__all__ = ["OPTIONAL", "File", "Need", "Unclear", "needs", "opened_by_execve"]
+__all__ = ["OPTIONAL", "File", "May", "Need", "Unclear", "needs", "opened_by_execve"]
+
+_ITSELF = "the program itself"
 
 
-def needs(program: str, path: str, cwd: str) -> tuple[Need, ...]:
+def needs(
+    program: str, path: str, cwd: str, variables: Mapping[str, str] | None = None, may: May = anything
+) -> tuple[Need, ...]:
     """Return every file that kernel and loader open before the first line of `program` runs, in order, each once.
 
-    `program` is looked up as execvp(3) does it: in `path` (what PATH holds) when it has no slash, else relative to
-    `cwd` (absolute). Raises UsageError when there is no such program; HostError for a file that cannot be read, or
-    that kernel or loader refuse: damaged, for another machine, neither program nor script.
+    `program` is looked up as execvp(3) does it: in `path` when it has no slash, else relative to `cwd` (absolute).
+    `variables` is the environment that it gets, PATH alone when there is none. `may` says which files can be opened:
+    one that cannot is passed over where execvp or the loader does so, and listed only where no other takes its place.
+    Raises UsageError when there is no such program; HostError for a file that cannot be read, or that kernel or
+    loader refuse: damaged, for another machine, neither program nor script.
     """
     if not cwd.startswith("/"):
         raise InternalError(f"the working directory {cwd} is not absolute", "needs")
-    listing = Listing()
-    follow(Start(program, path, cwd, "the program itself"), listing)
+    listing = Listing(may)
+    follow(Start(program, path, cwd, _ITSELF, {"PATH": path} if variables is None else variables), listing)
     return tuple(listing.found.values())
 
 
@@ -39,4 +48,9 @@ def opened_by_execve(path: str, cwd: str) -> Iterator[File]:
     It ends with the first that is `missing`. Raises HostError where the kernel would refuse, Unclear (one of those)
     where only the contents are at fault or cannot be read; both after what comes before was yielded.
     """
-    return opened(path, Start(path, "", cwd, "the program itself"))
+    refused = None
+    for file in opened(path, Start(path, "", cwd, _ITSELF)):
+        yield file
+        refused = refused or (file if file.refused else None)
+    if refused:
+        raise HostError(refused.refused, refused.path, "take the capabilities from the file: setcap -r")

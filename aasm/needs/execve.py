@@ -7,21 +7,28 @@ Follows execve(2), exec(3), and the kernel's fs/exec.c and fs/binfmt_elf.c.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import sys
-from typing import Iterator, NamedTuple
+from typing import Iterator, Mapping, NamedTuple
 
 from ..errors import HostError, UsageError, system_text
-from . import elf
+from . import elf, filecaps
 from .elf import Unclear
-from .firstline import FIRST_BYTES, FirstLine, env_command, first_line
+from .firstline import DEFAULT_PATH, FIRST_BYTES, FirstLine, env_command, first_line
 from .linking import Linker
-from .listing import NOT_THERE, File, Listing, absolute, reading
+from .listing import NOT_THERE, File, Listing, May, absolute, anything, reading
 
 _MOST_SCRIPTS = 5  # in a row: exec_binprm() of fs/exec.c
 _MOST_STARTS = 16  # programs that env starts, one after the other; more are taken for a circle
-_HOSTS = {"x86_64": (62, 3), "aarch64": (183, 40), "riscv64": (243,)}  # uname -m: the e_machine that it can run
+# uname -m: the class and the e_machine of its own programs. Others may start there, the older 32-bit ones, and every
+# boundary kills them at their first system call: a filter knows the numbers of one machine.
+_HOSTS = {"x86_64": (64, 62), "aarch64": (64, 183), "riscv64": (64, 243)}
+_NO_FILE, _NO_RIGHT, _NO_PATH = "is not a regular file", "is not executable", "cannot be a path"
+# Why execvp and the launcher go on to the next directory: execve says ENOENT, ENOTDIR or EACCES. Else the search ends.
+_ABSENT = tuple(os.strerror(number) for number in (errno.ENOENT, errno.ENOTDIR))
+_PASSED_OVER = (*_ABSENT, os.strerror(errno.EACCES), _NO_FILE, _NO_RIGHT, _NO_PATH)
 
 
 class Start(NamedTuple):
@@ -31,7 +38,12 @@ class Start(NamedTuple):
     path: str
     cwd: str
     why: str
+    variables: Mapping[str, str] = {}
     shell: bool = False
+
+
+class _Denied(HostError):
+    """The modes of a file or the boundary refuse it: execve says EACCES."""
 
 
 def _candidates(start: Start) -> list[str]:
@@ -45,39 +57,40 @@ def _unusable(path: str) -> str:
     try:
         found = os.stat(path)
     except (OSError, ValueError) as problem:  # ValueError: a character that no path can hold
-        return system_text(problem) if isinstance(problem, OSError) else "cannot be a path"
+        return system_text(problem) if isinstance(problem, OSError) else _NO_PATH
     if not stat.S_ISREG(found.st_mode):
-        return "is not a regular file"
-    return "" if os.access(path, os.X_OK) else "is not executable"
+        return _NO_FILE
+    return "" if os.access(path, os.X_OK) else _NO_RIGHT
 
 
-def opened(path: str, start: Start) -> Iterator[File]:
+def opened(path: str, start: Start, may: May = anything) -> Iterator[File]:
     """Yield what execve opens for `path`, in order: scripts, the program, the loader. It ends at the first that lacks.
 
     Raises HostError, once it has yielded what comes before: Unclear where only the contents are at fault.
     """
-    file, scripts = _file(path, start.why, start.shell), 0
+    file, scripts = _file(path, start.why, may, start.shell), 0
     yield file
     while file.line:
         scripts += 1
         if scripts > _MOST_SCRIPTS:
             raise HostError(f"more than {_MOST_SCRIPTS} scripts in a row", path, "name a program as interpreter")
-        file = _file(absolute(file.line.interpreter, start.cwd), f"interpreter of {file.path}")
+        file = _file(absolute(file.line.interpreter, start.cwd), f"interpreter of {file.path}", may)
         yield file
     if file.loader:
-        loader = _file(absolute(file.loader, start.cwd), f"loader of {file.path}")
+        loader = _file(absolute(file.loader, start.cwd), f"loader of {file.path}", may)
+        loader = loader._replace(refused="", guarded=False)  # the capabilities of the program are the ones that count
         if loader.kind != file.kind and not loader.missing:
             raise Unclear(f"cannot be the loader of {file.path}", loader.path, "install one of the same kind")
         yield loader
 
 
-def _file(path: str, why: str, shell: bool = False) -> File:
+def _file(path: str, why: str, may: May, shell: bool = False) -> File:
     """Return what execve finds at `path`."""
     reason = _unusable(path)
     if reason in NOT_THERE:
         return File(path, why, missing=reason)
-    if reason:
-        raise HostError(reason, path, f"put a program there that may be executed: it is the {why}")
+    if reason or not may(path, "execute"):
+        raise _Denied(reason or _NO_RIGHT, path, f"put a program there that may be executed: it is the {why}")
     with reading(path) as read:
         head = read(0, FIRST_BYTES)
         kind = elf.kind_of(head)
@@ -85,7 +98,7 @@ def _file(path: str, why: str, shell: bool = False) -> File:
             _expect_own_machine(path, kind)
             loader = elf.loader_of(read, path)
             dynamic = elf.dynamic_of(read, path) if loader else elf.Dynamic()
-            return File(path, why, kind=kind, loader=loader, dynamic=dynamic)
+            return _with_capabilities(File(path, why, kind=kind, loader=loader, dynamic=dynamic))
     line = first_line(head) if head[:2] == b"#!" else FirstLine("/bin/sh", "") if shell else None
     if line is None:
         what = "has a first line without an interpreter" if head[:2] == b"#!" else "is neither an ELF file nor a script"
@@ -93,10 +106,17 @@ def _file(path: str, why: str, shell: bool = False) -> File:
     return File(path, why, line=line)
 
 
+def _with_capabilities(file: File) -> File:
+    found = filecaps.of_file(file.path)
+    names = ", ".join(filecaps.lacking(found, filecaps.of_this_process())) if found.effective else ""
+    refused = f"its file has {names}, which no program of a launch could get here, so execve(2) fails"
+    return file._replace(refused=refused if names else "", guarded=filecaps.guarded(found))
+
+
 def _expect_own_machine(path: str, kind: elf.Kind) -> None:
     own, order = os.uname().machine, "<" if sys.byteorder == "little" else ">"
-    if kind.order != order or kind.machine not in _HOSTS.get(own, (kind.machine,)):
-        name = elf.MACHINES.get(kind.machine, f"ELF machine {kind.machine}")
+    if kind.order != order or (kind.bits, kind.machine) != _HOSTS.get(own, (kind.bits, kind.machine)):
+        name = elf.MACHINES.get(kind.machine, f"ELF machine {kind.machine}") + f" of {kind.bits} bits"
         raise Unclear(f"is for another machine ({name}) than this one ({own})", path, f"install it for {own}")
 
 
@@ -110,13 +130,14 @@ def follow(start: Start, listing: Listing) -> None:
         if not files:
             return listing.add(start.name, "execute", start.why, "no directory of PATH has it")
         for file in files:
-            listing.add(file.path, "execute", file.why, file.missing)
+            listing.add(file.path, "execute", file.why, file.missing, file.refused)
         if files[-1].missing:
             return None
         own = [file for file in files if file.line]
         scripts += own
-        if files[len(own)].loader:
-            Linker(listing, files[len(own)], files[-1], start.cwd).run()
+        program = files[len(own)]
+        if program.loader:
+            Linker(listing, program, files[-1], start.cwd, {} if program.guarded else start.variables).run()
         following = _started_by_env(own[-1], start) if own else None
         if following is None:
             for script in reversed(scripts):
@@ -127,16 +148,26 @@ def follow(start: Start, listing: Listing) -> None:
 
 
 def _choose(start: Start, listing: Listing) -> list[File]:
-    """Return the chain of the candidate that execvp executes; none when there is no candidate."""
-    incomplete: list[File] = []
+    """Return the chain of the candidate that execvp executes, or of the first that it would if it could; maybe none."""
+    lacking = ""
     for candidate in _candidates(start):
         listing.spend(start.name)
-        if not _unusable(candidate):
-            files = list(opened(candidate, start))
-            if not files[-1].missing:
-                return files
-            incomplete = incomplete or files  # execvp goes on: execve said ENOENT
-    return incomplete
+        reason = _unusable(candidate)
+        if reason and reason not in _PASSED_OVER:
+            break
+        files = [] if reason else _permitted(candidate, start, listing.may)
+        if files and files[-1].missing not in _ABSENT:
+            return files
+        lacking = lacking or (candidate if not reason else "")
+    return list(opened(lacking, start)) if lacking else []
+
+
+def _permitted(candidate: str, start: Start, may: May) -> list[File]:
+    """Return the chain of a candidate; none where execve says EACCES about any part of it."""
+    try:
+        return list(opened(candidate, start, may))
+    except _Denied:
+        return []
 
 
 def _not_found(start: Start) -> UsageError:
@@ -144,7 +175,7 @@ def _not_found(start: Start) -> UsageError:
         reason = _unusable(candidate)
         if reason not in NOT_THERE:
             return UsageError(reason, candidate, "name a file that may be executed, or chmod +x it")
-    return UsageError("not found", start.name or "the empty name", "name a program that exists, or set PATH with --env")
+    return UsageError("not found", start.name or "the empty name", "name a program that exists, or give its path")
 
 
 def _started_by_env(script: File, start: Start) -> Start | None:
@@ -157,5 +188,6 @@ def _started_by_env(script: File, start: Start) -> Start | None:
         what = f"has a first line that cannot be followed: {problem}"
         raise HostError(what, script.path, "name its interpreter there") from None
     cwd = absolute(command.folder, start.cwd) if command.folder else start.cwd
-    path = start.path if command.path is None else command.path
-    return Start(command.program or script.path, path, cwd, f"env looks for it, for {script.path}", shell=True)
+    variables, why = command.variables(start.variables), f"env looks for it, for {script.path}"
+    path = variables.get("PATH", DEFAULT_PATH)
+    return Start(command.program or script.path, path, cwd, why, variables, shell=True)

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import os
 import re
-from typing import NamedTuple
+from typing import Mapping, NamedTuple, Optional, Tuple
 
 FIRST_BYTES = 256  # BINPRM_BUF_SIZE, linux/binfmts.h, since Linux 5.1
 DEFAULT_PATH = "/bin:/usr/bin"  # confstr(3), _CS_PATH: what execvp(3) takes without PATH
+Changes = Tuple[Tuple[str, Optional[str]], ...]  # variables in their order, with None for one that is taken away
 
 
 class FirstLine(NamedTuple):
@@ -23,11 +24,21 @@ class FirstLine(NamedTuple):
 
 
 class EnvCommand(NamedTuple):
-    """What env starts: `path` is what it sets PATH to, None when it leaves PATH alone; `folder` where it goes first."""
+    """What env starts; `folder` is where it goes first. `emptied`: it takes every variable away, before `changes`."""
 
     program: str
-    path: str | None
-    folder: str
+    changes: Changes = ()
+    folder: str = ""
+    emptied: bool = False
+
+    def variables(self, before: Mapping[str, str]) -> dict[str, str]:
+        """Return the environment of what is started."""
+        made = {} if self.emptied else dict(before)
+        for name, value in self.changes:
+            made.pop(name, None)
+            if value is not None:
+                made[name] = value
+        return made
 
 
 def first_line(head: bytes) -> FirstLine | None:
@@ -67,20 +78,19 @@ def env_command(argument: str) -> EnvCommand:
     Raises ValueError, with the reason, for what env refuses and for what depends on its environment.
     """
     words = [argument] if argument else []
-    path: str | None = None
-    folder = ""
+    changes: list[tuple[str, str | None]] = []
+    folder, emptied = "", False
     for letter, value in _options(words):
-        if letter == "i" or (letter, value) == ("u", "PATH"):
-            path = DEFAULT_PATH
-        elif letter == "C":
-            folder = value
+        emptied = emptied or letter == "i"
+        folder = value if letter == "C" else folder
+        changes += [(value, None)] if letter == "u" else []
     if words[:1] == ["-"]:
-        path = DEFAULT_PATH
+        emptied = True
         del words[0]
     while words and "=" in words[0]:
-        name, _, value = words.pop(0).partition("=")
-        path = value if name == "PATH" else path
-    return EnvCommand(words[0] if words else "", path, folder)
+        name, _, text = words.pop(0).partition("=")
+        changes.append((name, text))
+    return EnvCommand(words[0] if words else "", tuple(changes), folder, emptied)
 
 
 def _options(words: list[str]) -> list[tuple[str, str]]:

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Iterator, NamedTuple
+from typing import Iterable, Iterator, Mapping, NamedTuple
 
 from ..errors import HostError
+from ..model.question import NOT_KNOWN
 from . import elf
 from .listing import OPTIONAL, File, Listing, absolute, beginning, reading, whole
 
 _LOADER_BYTES = 1 << 20  # of a loader; its texts are among the first
+# Variables by which glibc's loader takes other files, with what their values hold then: ld.so(8), tunables of glibc.
+_NOT_FOLLOWED = {"LD_AUDIT": "", "LD_HWCAP_MASK": "", "LD_ASSUME_KERNEL": "", "GLIBC_TUNABLES": "hwcap"}
 
 
 class _Object(NamedTuple):
@@ -32,8 +35,8 @@ class _Object(NamedTuple):
 class Linker:
     """The loader of one process: looks for libraries as glibc's does, or musl's."""
 
-    def __init__(self, listing: Listing, program: File, loader: File, cwd: str) -> None:
-        self.listing, self.program, self.loader, self.cwd = listing, program, loader, cwd
+    def __init__(self, listing: Listing, program: File, loader: File, cwd: str, variables: Mapping[str, str]) -> None:
+        self.listing, self.program, self.loader, self.cwd, self.variables = listing, program, loader, cwd, variables
         self.kind = program.kind or elf.Kind(0, "", 0)
         self.musl = os.path.basename(loader.path).startswith("ld-musl-")
         musl = elf.Built((), (), "", "")  # it reads a list of its own
@@ -44,24 +47,47 @@ class Linker:
         self.names = dict.fromkeys(("", program.loader, "linux-vdso.so.1", "linux-gate.so.1"), "")
         self.files: set[tuple[int, int]] = set()
         self.existing: dict[str, tuple[str, ...]] = {}
+        self.given: tuple[str, ...] = ()  # the directories of LD_LIBRARY_PATH
 
     def run(self) -> None:
         """Add everything that the loader opens: breadth first, as it does it."""
         with reading(self.loader.path) as read:
             self.names[elf.dynamic_of(read, self.loader.path).name] = ""
         main = self._object(self.program.path, self.program.dynamic, os.path.realpath(self.program.path), None)
-        if os.access(self.built.preload, os.R_OK):
-            self._preload(main)
+        self.given = self._given(main.origin)
+        self._hear(main)
         for one in self.objects:  # grows meanwhile
             for name in one.dynamic.needed:
                 self._need(name, one, f"needed by {one.path}")
             for name in one.dynamic.wanted:
                 self._need(name, one, f"{OPTIONAL}wanted by {one.path}")
 
+    def _given(self, origin: str) -> tuple[str, ...]:
+        """Return the directories of LD_LIBRARY_PATH, each with a slash at its end."""
+        text = self.variables.get("LD_LIBRARY_PATH", "")
+        if not self.musl:
+            return self._folders(text.replace(";", ":"), origin)
+        parts = filter(None, re.split(r"[:\n]+", text))  # musl expands nothing here
+        return tuple(f"{absolute(part, self.cwd).rstrip('/')}/" for part in parts)
+
+    def _hear(self, main: _Object) -> None:
+        """Add what is loaded before all others, and the variables of which nobody here knows what they do."""
+        for name, part in _NOT_FOLLOWED.items():
+            value = "" if self.musl else self.variables.get(name, "")
+            if value and part in value:
+                why = f"a variable that {self.loader.path} acts on"
+                self.listing.add(name, "read", why, refused=f"{NOT_KNOWN}what the loader opens for it")
+        separators = r"[:\s]+" if self.musl else "[: ]+"
+        for name in re.split(separators, self.variables.get("LD_PRELOAD", "")):
+            self._need(name, main, f"{OPTIONAL}named by LD_PRELOAD")
+        if os.access(self.built.preload, os.R_OK):
+            self._preload(main)
+
     def _preload(self, main: _Object) -> None:
         path = self.built.preload
         self.listing.add(path, "read", f"{OPTIONAL}names libraries that are loaded before all others")
-        for name in re.split(rb"[:\s]+", re.sub(rb"#[^\n]*", b"", whole(path))):
+        names = re.split(rb"[:\s]+", re.sub(rb"#[^\n]*", b"", whole(path))) if self.listing.may(path, "read") else []
+        for name in names:
             self._need(os.fsdecode(name), main, f"{OPTIONAL}named by {path}")
 
     def _object(self, path: str, dynamic: elf.Dynamic, place: str, above: _Object | None) -> _Object:
@@ -86,33 +112,53 @@ class Linker:
             if self.names[name]:
                 self.listing.add(self.names[name], "read", why)
             return
-        place = self._search(name, by, why)
-        if place:
-            self.names[name] = place
-        else:
+        refused: list[str] = []
+        if self._search(name, by, why, refused):
+            return
+        if refused and why.startswith(OPTIONAL):
+            self.listing.add(refused[0], "read", why)  # the loader goes on without it, and without what it asks for
+        elif not self._take(name, refused, by, why):
             path = absolute(name, self.cwd) if "/" in name else name
             self.listing.add(path, "read", why, "the loader finds it nowhere")
 
-    def _search(self, name: str, by: _Object, why: str) -> str:
-        """Add what the loader takes for `name` and return its path, "" when there is none."""
+    def _search(self, name: str, by: _Object, why: str, refused: list[str]) -> bool:
+        """Take the first place where the loader may open `name`; those that it may not open are put into `refused`.
+
+        Both loaders go on to the next place after EACCES: open_path() of glibc, path_open() of musl.
+        """
         try:
-            for place in self._places(name, by):
-                self.listing.spend(self.program.path)
-                if self._load(place, by, why):
-                    return place
+            return self._take(name, self._permitted(name, by, refused), by, why)
         except HostError:
             if not why.startswith(OPTIONAL):
                 raise
-        return ""
+        return False
+
+    def _permitted(self, name: str, by: _Object, refused: list[str]) -> Iterator[str]:
+        for place in self._places(name, by):
+            self.listing.spend(self.program.path)
+            if _status(place) is None:
+                continue
+            if os.access(place, os.R_OK) and self.listing.may(place, "read"):
+                yield place
+            else:
+                refused.append(place)
+
+    def _take(self, name: str, places: Iterable[str], by: _Object, why: str) -> bool:
+        """Add the first library that the loader would take, and keep it under `name`."""
+        for place in places:
+            if self._load(place, by, why):
+                self.names[name] = place
+                return True
+        return False
 
     def _load(self, place: str, by: _Object, why: str) -> bool:
         """Add the library at `place`, when the loader would take it."""
-        try:
-            found = os.stat(place)
-        except (OSError, ValueError):
+        found = _status(place)
+        if found is None:
             return False
-        if not os.access(place, os.R_OK):
-            return False
+        if not os.access(place, os.R_OK):  # what it asks for is not known
+            self.listing.add(place, "read", why)
+            return True
         self.listing.spend(self.program.path, 20)
         with reading(place) as read:
             kind = elf.kind_of(read(0, elf.HEAD))
@@ -133,11 +179,12 @@ class Linker:
         if "/" in name:
             yield absolute(name, self.cwd)
             return
+        yield from (folder + name for folder in (self.given if self.musl else ()))
         one: _Object | None = by if self.musl or by.dynamic.runpath is None else None
         while one:
             yield from (folder + name for folder in one.inherited)
             one = one.above
-        yield from (folder + name for folder in by.own)
+        yield from (folder + name for folder in (*(() if self.musl else self.given), *by.own))
         if self.built.cache:
             yield from self._cached(name, by)
         if by.dynamic.defaults or self.musl:
@@ -172,9 +219,10 @@ class Linker:
         path = self.built.cache
         if path not in self.listing.caches:
             there = os.access(path, os.R_OK)
+            usable = there and self.listing.may(path, "read")
             why = f"{OPTIONAL}where libraries are; without it only the default directories are searched"
             self.listing.add(path, "read", why, "" if there else "it does not exist, or cannot be read")
-            self.listing.caches[path] = elf.cached(whole(path), self.kind.order) if there else {}
+            self.listing.caches[path] = elf.cached(whole(path), self.kind.order) if usable else {}
         return self.listing.caches[path]
 
     def _folders(self, text: str, origin: str) -> tuple[str, ...]:
@@ -215,3 +263,10 @@ def _usable(levels: tuple[str, ...]) -> tuple[str, ...]:
         return ()
     flags = re.search(rb"^flags\s*:(.*)$", beginning("/proc/cpuinfo", 1 << 16), re.MULTILINE)
     return elf.usable_levels(levels, set(os.fsdecode(flags[1]).split()) if flags else set())
+
+
+def _status(path: str) -> os.stat_result | None:
+    try:
+        return os.stat(path)
+    except (OSError, ValueError):
+        return None

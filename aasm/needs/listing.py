@@ -9,7 +9,7 @@ import errno
 import functools
 import os
 import stat
-from typing import Iterator, NamedTuple
+from typing import Callable, Iterator, NamedTuple
 
 from ..errors import HostError, system_text
 from . import elf
@@ -18,6 +18,8 @@ from .firstline import FirstLine
 
 OPTIONAL = "optional: "  # `why` begins so when nothing fails without the file
 NOT_THERE = tuple(os.strerror(n) for n in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG))
+
+May = Callable[[str, str], bool]  # whether a path may be opened for a right: "execute" or "read"
 
 _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 _LARGEST = 1 << 22  # bytes of a cache or a list
@@ -30,16 +32,21 @@ class Need(NamedTuple):
     Under Landlock the right to execute a file is of no use without the right to read it; a file is not listed a
     second time for that. `missing`: it does not exist, and `why` says so; `path` is then what was asked for, a bare
     name when directories were searched for it. Where `why` begins with OPTIONAL, nothing fails without the file.
+    `refused`: why it cannot be had whatever modes and boundary say, mostly "".
     """
 
     path: str
     right: str
     why: str
     missing: bool
+    refused: str = ""
 
 
 class File(NamedTuple):
-    """One file that execve opens: a script when it has a `line`, an ELF file when it has a `kind`."""
+    """One file that execve opens: a script when it has a `line`, an ELF file when it has a `kind`.
+
+    `refused`: why the kernel would not execute it even so. `guarded`: its loader hears no variable.
+    """
 
     path: str
     why: str
@@ -48,19 +55,27 @@ class File(NamedTuple):
     kind: elf.Kind | None = None
     loader: str = ""
     dynamic: elf.Dynamic = elf.Dynamic()
+    refused: str = ""
+    guarded: bool = False
+
+
+def anything(path: str, right: str) -> bool:
+    """Say that every path may be opened."""
+    return True
 
 
 class Listing:
-    """What was found so far, and how much was looked for."""
+    """What was found so far, and how much was looked for. `may` says what would be opened."""
 
-    def __init__(self) -> None:
+    def __init__(self, may: May = anything) -> None:
+        self.may = may
         self.found: dict[tuple[str, str], Need] = {}
         self.effort = 0
         self.caches: dict[str, dict[str, list[elf.Cached]]] = {}
 
-    def add(self, path: str, right: str, why: str, missing: str = "") -> None:
+    def add(self, path: str, right: str, why: str, missing: str = "", refused: str = "") -> None:
         """Add a need, unless it is there; one that is optional becomes what it is for a later one that is not."""
-        made = Need(path, right, f"{why}; {missing}" if missing else why, bool(missing))
+        made = Need(path, right, f"{why}; {missing}" if missing else why, bool(missing), refused)
         known = self.found.get((path, right), made)
         self.found[path, right] = made if known.why.startswith(OPTIONAL) else known
 

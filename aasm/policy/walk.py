@@ -22,13 +22,15 @@ _MOST_LINKS = 40  # as path_resolution(7)
 class Walked(NamedTuple):
     """Where a path leads. `path` has no link and no `..` in it; `found` is None when the object does not exist.
 
-    `rest` are the names that could not be followed, as they were spelled.
+    `rest` are the names that could not be followed, as they were spelled. `folder` is whether the path, or a link at
+    its end, ends so that nothing but a directory can be there: with `/`, `.` or `..`.
     """
 
     path: str
     found: os.stat_result | None
-    links: tuple[str, ...]  # the places of the links that were followed
+    links: tuple[str, ...]  # the places of the links that were met
     rest: tuple[str, ...] = ()
+    folder: bool = False
 
 
 def walk(path: str) -> Walked:
@@ -46,6 +48,7 @@ class _Walk:
         if not path.startswith("/"):
             raise InternalError(f"a relative path cannot be followed: {path}")
         self.todo = _parts(path)
+        self.folder = _is_of_folder(path)
         self.resolved = "/"
         self.links: list[str] = []
         self.current = os.open("/", _STEP)
@@ -57,12 +60,12 @@ class _Walk:
                 self.ahead = []
                 self._step(self.todo[0])
                 self.todo[:1] = self.ahead
-            return Walked(self.resolved, os.fstat(self.current), tuple(self.links))
+            return Walked(self.resolved, os.fstat(self.current), tuple(self.links), (), self.folder)
         except OSError:
             if not missing_ok:
                 raise
             rest = os.path.normpath(os.path.join(self.resolved, *self.todo))
-            return Walked(rest, None, tuple(self.links), tuple(self.todo))
+            return Walked(rest, None, tuple(self.links), tuple(self.todo), self.folder)
         finally:
             os.close(self.current)
 
@@ -76,11 +79,11 @@ class _Walk:
         self.resolved = os.path.dirname(self.resolved) if name == ".." else os.path.join(self.resolved, name)
 
     def _follow(self, name: str, link: int) -> None:
+        self.links.append(os.path.join(self.resolved, name))  # also one that may not be read: it is on the way
         try:
             target = os.readlink("", dir_fd=link)
         finally:
             os.close(link)
-        self.links.append(os.path.join(self.resolved, name))
         if len(self.links) > _MOST_LINKS:
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
         if target.startswith("/"):
@@ -88,7 +91,12 @@ class _Walk:
             os.close(self.current)
             self.current, self.resolved = root, "/"
         self.ahead = _parts(target)
+        self.folder = self.folder or (len(self.todo) == 1 and _is_of_folder(target))
 
 
 def _parts(path: str) -> list[str]:
     return [name for name in path.split("/") if name and name != "."]
+
+
+def _is_of_folder(path: str) -> bool:
+    return path.rpartition("/")[2] in ("", ".", "..")

@@ -56,6 +56,8 @@ LEVELS: Tuple[Tuple[str, int, str], ...] = (
     ("sealing", 5, "run"),
     ("explain", 5, "run"),
     ("answering", 5, "run"),
+    ("refusing", 5, "run"),
+    ("targets", 5, "run"),
     ("cli", 6, "cli"),
     ("__main__", 6, "cli"),
 )

@@ -12,6 +12,8 @@ import json
 import os
 import shutil
 import socket
+import subprocess
+import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -21,9 +23,11 @@ import pytest
 from support.drawn_places import STARTING
 from support.explained import SEED, Outcome, appear, draw, everything, explaining, joined, launched
 from support.inside import SYSTEM, grants, policy, policy_file, under
-from support.launch import Lab
+from support.launch import PACKAGE, Lab, users
 from support.trying import PROBE
 
+from aasm.cli.policy import as_json
+from aasm.model.question import NOT_KNOWN
 from aasm.policy.calls import GROUPS
 
 pytestmark = pytest.mark.landlock
@@ -35,12 +39,18 @@ NOTHING = "nothing would start"
 
 def by_the_boundary(outcome: Outcome) -> bool:
     """Say whether it is the boundary that refuses, and neither a mode nor the lack of a thing."""
-    return not outcome.answer["allowed"] and not outcome.answer["why"].startswith("the boundary allows it")
+    refused = not outcome.answer["allowed"] and not outcome.unknown
+    return refused and not outcome.answer["why"].startswith("the boundary allows it")
 
 
 def judged(outcomes: Sequence[Outcome]) -> None:
     """Every answer is the kernel's, and what the boundary refuses has the errno of Landlock or of a missing thing."""
-    assert [item for item in outcomes if not item.agrees] == []
+    assert [item for item in outcomes if not item.agrees and not item.unknown] == []
+    unknown = [item for item in outcomes if item.unknown]
+    unread = [item for item in unknown if item.action == "exec" and " cannot be read: " in item.answer["why"]]
+    of_a_process = {item.path for item in unknown if item not in unread}
+    assert of_a_process <= {"/dev/stdin", "/proc/self/exe", "/proc/self/status"}
+    assert not any(item.answer["allowed"] or item.answer["by"] or item.answer["add"] for item in unknown)
     refused = Counter(item.kernel for item in outcomes if by_the_boundary(item))
     assert refused.keys() <= {"EACCES", "ENOENT", "ENOTDIR", "ELOOP", "ENXIO"}
     assert refused["EACCES"] > 0.7 * sum(refused.values())
@@ -72,7 +82,8 @@ def test_every_answer_is_what_the_kernel_does(lab: Lab) -> None:
         outcomes += joined(drawn, told, json.loads(done.stdout))
     assert len(outcomes) >= 1500
     judged(outcomes)
-    both_ways(outcomes, 40)
+    assert {item.kernel == "ok" for item in outcomes if item.unknown} == {True, False}  # so nobody could have known
+    both_ways([item for item in outcomes if not item.unknown], 40)
     assert everything(lab, cases) == before
 
 
@@ -97,7 +108,8 @@ def test_without_the_boundary_the_modes_alone_decide(lab: Lab) -> None:
     free = explaining(lab, "free", [drawn.told for drawn in cases])
     outcomes = [item for drawn, told, done in zip(cases, answers, free) for item in joined(drawn, told, done)]
     assert [item for item in outcomes if item.answer["allowed"] and item.kernel != "ok"] == []
-    modes = [item for item in outcomes if not item.answer["allowed"] and not by_the_boundary(item)]
+    known = [item for item in outcomes if not item.answer["allowed"] and not item.unknown]
+    modes = [item for item in known if not by_the_boundary(item)]
     assert modes and [item for item in modes if item.kernel == "ok"] == []
     boundary = [item for item in outcomes if by_the_boundary(item)]
     assert sum(item.kernel == "ok" for item in boundary) > 0.4 * len(boundary)  # so the boundary is what refuses
@@ -111,7 +123,7 @@ def test_the_command_itself_gives_the_same_answers(lab: Lab) -> None:
     for (action, path), expected in zip(drawn.case.questions, told["answers"]):
         done = lab.aasm("policy", "explain", *words, f"--{action}", path)
         printed = json.loads(done.stdout)
-        assert printed["answers"] == [{**expected, "by": list(expected["by"]), "note": ""}]
+        assert printed["answers"] == [{**json.loads(as_json(expected)), "note": ""}]
         assert (done.returncode, printed["allowed"]) == (0 if expected["allowed"] else 1, expected["allowed"])
 
 
@@ -162,25 +174,150 @@ def test_a_program_is_executed_exactly_when_all_that_the_kernel_opens_with_it_ma
     assert said in answer["why"] and answer["allowed"] is not bool(answer["add"] or "No such" in answer["why"])
 
 
+# --- what is another thing for each process ---------------------------------------------------------
+
+OF_A_PROCESS = ("/dev/stdin", "/dev/fd/1", "/proc/self/exe", "/proc/self/cwd/file", "/proc/self/status", "/proc/mounts")
+
+
+def test_what_each_process_sees_otherwise_is_not_known_whatever_the_kernel_does(lab: Lab) -> None:
+    lab.file(lab.workspace / "file")
+    (lab.workspace / "link").symlink_to("/proc/self/cwd/file")
+    questions = [("read", path) for path in (*OF_A_PROCESS, f"{lab.workspace}/link")]
+    seen = set()
+    for section in (grants([lab.workspace, "/proc"], [lab.workspace]), grants([], [])):
+        text = policy(filesystem=section)
+        where = str(policy_file(lab, text, "policy.json"))
+        case = {"policies": [where], "workdir": str(lab.workspace), "questions": questions}
+        for answer in explaining(lab, "answer", [case])[0]["answers"]:
+            assert not answer["allowed"] and answer["why"].startswith(NOT_KNOWN), answer
+            assert answer["by"] == [] and answer["add"] == ""
+        script = f"tell(**{{path: attempt(open, path) for path in {[path for _, path in questions]!r}}})"
+        seen |= {(path, done == "ok") for path, done in under(lab, text, script, cwd=lab.workspace).told.items()}
+    assert {(path, way) for path in ("/proc/self/status", "/proc/self/cwd/file") for way in (True, False)} <= seen
+
+
+# --- what is written, and how it is spelled ---------------------------------------------------------
+
+
+def test_a_path_that_only_a_directory_could_have_is_no_file_to_make(lab: Lab) -> None:
+    top = lab.workspace
+    links = {"slash": "none/", "dot": "none/.", "plain": "none", "chain": "slash", "last": "plain/"}
+    for name, text in links.items():
+        (top / name).symlink_to(text)
+    (top / "folder").mkdir()
+    lab.own(top / "folder")
+    names = ("none", "none/", "none/.", "none/./", "slash", "dot", "plain", "chain", "last", "slash/x", "folder/.")
+    text = policy(filesystem=grants([top], [str(top)]))
+    case = {"policies": [str(policy_file(lab, text, "policy.json"))], "workdir": str(top),
+            "questions": [("write", str(top) + "/" + name) for name in names]}  # fmt: skip
+    case["probe"] = PROBE
+    answers = explaining(lab, "answer", [case])[0]["answers"]
+    script = """
+def make(path):
+    os.close(os.open(path if not os.path.isdir(path) else path + "/new", os.O_WRONLY | os.O_CREAT))
+    os.unlink(os.path.realpath(path) if not os.path.isdir(path) else path + "/new")
+tell(**{path: attempt(make, path) for path in sys.argv[1:]})
+"""
+    told = under(lab, text, script, *(path for _, path in case["questions"])).told
+    found = {name: (item["allowed"], told[f"{top}/{name}"]) for name, item in zip(names, answers)}
+    assert {name for name, (allowed, _) in found.items() if allowed} == {"none", "plain", "folder/.", "slash/x"}
+    del found["slash/x"]  # its directory is made first, which this program does not do
+    assert [name for name, (allowed, done) in found.items() if allowed != (done == "ok")] == [], found
+    assert {found[name][1] for name in ("slash", "chain", "last", "none/")} == {"EISDIR"}
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("chattr"), reason="only root marks files, by chattr(1)")
+def test_a_file_that_is_only_appended_to_is_not_written(lab: Lab) -> None:
+    paths = {flag: lab.file(lab.workspace / f"file-{flag}") for flag in "ai"}
+    plain = lab.file(lab.workspace / "plain")
+    text = policy(filesystem=grants([lab.workspace], [lab.workspace]))
+    case = {"policies": [str(policy_file(lab, text, "policy.json"))], "workdir": str(lab.workspace),
+            "questions": [("write", str(path)) for path in (*paths.values(), plain)]}  # fmt: skip
+    script = "tell(**{path: attempt(os.open, path, os.O_WRONLY) for path in sys.argv[1:]})"
+    try:
+        for flag, path in paths.items():
+            subprocess.run(["chattr", f"+{flag}", str(path)], check=True)
+        answers = explaining(lab, "answer", [case])[0]["answers"]
+        told = under(lab, text, script, *(path for _, path in case["questions"])).told
+    except subprocess.CalledProcessError:
+        pytest.skip("the file system has no such marks")
+    finally:
+        for flag, path in paths.items():
+            subprocess.run(["chattr", f"-{flag}", str(path)])
+    assert [item["allowed"] for item in answers] == [told[item["subject"]] == "ok" for item in answers]
+    assert [item["allowed"] for item in answers] == [False, False, True] and "appended" in answers[0]["why"]
+
+
+# --- two names of one file --------------------------------------------------------------------------
+
+OVERLAY = 'mount -t overlay overlay -o lowerdir={0}/lower,upperdir={0}/upper,workdir={0}/work {0}/merged && exec "$@"'
+
+
+def in_overlay(lab: Lab, *command: str, **more: Any) -> subprocess.CompletedProcess[str]:
+    """Run a command where an overlay is mounted that nobody else sees."""
+    words = ["unshare", "-m", "sh", "-c", OVERLAY.format(lab.top), "sh", *command]
+    return subprocess.run(words, capture_output=True, text=True, env=lab.environment(), cwd=lab.workspace, **more)
+
+
+@pytest.mark.parametrize("user", users()[:1], indirect=True)
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts")
+def test_a_second_name_of_a_file_on_an_overlay_is_not_known_and_the_kernel_refuses_it(lab: Lab) -> None:
+    for name in ("lower", "upper", "work", "merged"):
+        lab.directory(name)
+    os.link(lab.file(lab.top / "lower" / "one"), lab.top / "lower" / "other")
+    one, other = f"{lab.top}/merged/one", f"{lab.top}/merged/other"
+    if in_overlay(lab, "cat", one).returncode:
+        pytest.skip("no overlay can be mounted here")
+    text = policy(filesystem={"read": {"allow": [*SYSTEM, one]}, "write": {"allow": []}})
+    words = ("--policy", str(policy_file(lab, text, "policy.json")))
+    command = (sys.executable, "-I", PACKAGE)
+    done = in_overlay(lab, *command, "policy", "explain", *words, "--json", "--read", other)
+    (answer,) = json.loads(done.stdout)["answers"]
+    assert done.returncode == 1 and answer["why"].startswith(NOT_KNOWN), answer
+    assert in_overlay(lab, *command, "policy", "explain", *words, "--read", one).returncode == 0
+    start = (*command, "run", "exec", "--isolation", "process", *words, "--", "cat")
+    assert in_overlay(lab, *start, one).returncode == 0
+    refused = in_overlay(lab, *start, other)
+    assert refused.returncode == 1 and "Permission denied" in refused.stderr
+
+
 # --- sockets ----------------------------------------------------------------------------------------
 
 CONNECT = """
 import socket
 host, port, path = sys.argv[1], int(sys.argv[2]), sys.argv[3]
-def connect(family, where):
-    with socket.socket(family) as made:
-        made.settimeout(5)
-        made.connect(where)
-tell(connect=attempt(connect, socket.AF_INET, (host, port)), unix=attempt(connect, socket.AF_UNIX, path))
+def reach(family, kind, way, *words):
+    with socket.socket(family, kind) as made:
+        getattr(made, way)(*words)
+there, fast, stream = (host, port), socket.MSG_FASTOPEN, socket.SOCK_STREAM
+tell(
+    connect=attempt(reach, socket.AF_INET, stream, "connect", there),
+    sendto=attempt(reach, socket.AF_INET, stream, "sendto", b"x", fast, there),
+    sendmsg=attempt(reach, socket.AF_INET, stream, "sendmsg", [b"x"], [], fast, there),
+    datagram=attempt(reach, socket.AF_INET, socket.SOCK_DGRAM, "sendto", b"x", there),
+    unix=attempt(reach, socket.AF_UNIX, stream, "connect", path),
+)
 """
+WAYS = ("connect", "sendto", "sendmsg", "datagram")
 LOOPBACK = "127.0.0.1"
-WITHOUT_CONNECT = [name for name in GROUPS["@program"] if name != "connect"]
+
+
+def without(*names: str) -> Dict[str, Any]:
+    """Return the everyday calls but for these."""
+    return {"syscalls": {"allow": [name for name in GROUPS["@program"] if name not in names]}}
+
+
 OPEN: Dict[str, Dict[str, Any]] = {
     "nothing is said": {},
     "another denial": {"capabilities": {"deny": ["file_delete"]}},
     "no unix sockets": {"ipc": {"unix": {"allow": []}}},
     "everyday calls": {"syscalls": {"allow": ["@program"]}},
-    "everyday calls without connect": {"syscalls": {"allow": WITHOUT_CONNECT}},
+    "everyday calls but connect": without("connect"),
+    "everyday calls but connect and sendto": without("connect", "sendto"),
+    "everyday calls without any that connects": without("connect", "sendto", "sendmsg", "sendmmsg"),
+    "everyday calls without socket": without("socket"),
+    "everyday calls without both": without("socket", "connect", "sendto", "sendmsg", "sendmmsg"),
+    "no network port": {"network": {"ports": []}},
     "no network": {"network": {"allowlist": []}},
     "the network is denied": {"capabilities": {"deny": ["network_outbound"]}},
 }
@@ -218,11 +355,26 @@ def test_a_connection_is_made_exactly_when_explain_allows_it(lab: Lab, listening
     port, path = listening
     connect, unix, text = asked(lab, OPEN[name], port, path)
     done = under(lab, text, CONNECT, LOOPBACK, str(port), str(path))
-    assert connect["allowed"] == (done.told["connect"] == "ok"), (connect, done)
+    reached = [way for way in WAYS if done.told[way] == "ok"]
+    assert connect["allowed"] == bool(reached), (connect, done)
     assert connect["allowed"] == ("network" not in name and "without" not in name)
-    assert (unix["allowed"], done.told["unix"]) == (False, "EAFNOSUPPORT")
+    assert ("without connect, by " in connect["why"]) == (bool(reached) and "connect" not in reached)
+    assert (unix["allowed"], done.told["unix"]) == (False, "EPERM" if "socket" in connect["add"] else "EAFNOSUPPORT")
     if not connect["allowed"]:
-        assert done.told["connect"] == ("EPERM" if "without" in name else "EAFNOSUPPORT") and connect["by"]
+        refused = {done.told[way] for way in WAYS}
+        assert refused == {"EPERM" if "without" in name else "EAFNOSUPPORT"} and connect["by"]
+        assert bool(connect["add"]) == ("without" in name)
+
+
+def test_what_is_proposed_for_a_connection_is_enough(lab: Lab, listening: Tuple[int, Path]) -> None:
+    port, path = listening
+    for name in ("everyday calls without socket", "everyday calls without both"):
+        connect, _, _ = asked(lab, OPEN[name], port, path)
+        calls = connect["add"].partition(" to syscalls.allow (")[0].split(" and ")
+        more = {"syscalls": {"allow": [*OPEN[name]["syscalls"]["allow"], *calls]}}
+        again, _, text = asked(lab, more, port, path)
+        done = under(lab, text, CONNECT, LOOPBACK, str(port), str(path))
+        assert again["allowed"] and done.told["connect"] == "ok", (again, done)
 
 
 @pytest.mark.parametrize("name", NOT_HELD)

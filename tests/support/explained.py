@@ -19,6 +19,8 @@ from support.inside import policy_file
 from support.launch import PYTHON, ROOT, Lab
 from support.trying import PROBE, TOLD
 
+from aasm.model.question import NOT_KNOWN
+
 SCRIPT = str(ROOT / "tests" / "support" / "explaining.py")
 SEED = 20260107
 
@@ -38,6 +40,10 @@ class Outcome(NamedTuple):
     path: str
     answer: Dict[str, Any]
     kernel: str
+
+    @property
+    def unknown(self) -> bool:
+        return str(self.answer["why"]).startswith(NOT_KNOWN)
 
     @property
     def agrees(self) -> bool:
@@ -68,7 +74,8 @@ def host(lab: Lab) -> Tuple[str, ...]:
     beside = lab.file(lab.tmp / "beside", "b")
     devices = ("/dev/null", "/dev/zero", "/dev/full", "/dev")
     system = (*devices, "/", "/etc/passwd", "/usr", "/usr/bin/env", "/proc/version")
-    return (*system, *map(str, (lab.home, lab.tmp, beside, lab.state, lab.workspace)))
+    of_a_process = ("/dev/stdin", "/proc/self/exe", "/proc/self/status")
+    return (*system, *of_a_process, *map(str, (lab.home, lab.tmp, beside, lab.state, lab.workspace)))
 
 
 def draw(lab: Lab, seed: int, count: int, questions: int, startable: bool = True) -> List[Drawn]:

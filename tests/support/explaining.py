@@ -13,7 +13,7 @@ import argparse
 import json
 import os
 import sys
-from typing import Any, Callable, Dict, List
+from typing import Any, Callable, Dict, List, Tuple
 
 sys.path.insert(0, sys.argv[1])
 
@@ -23,27 +23,34 @@ from aasm.backends.base import LaunchFacts  # noqa: E402
 from aasm.backends.native import prepare  # noqa: E402
 from aasm.cli import policy, policy_explain  # noqa: E402
 from aasm.governance.identity import new_identity  # noqa: E402
+from aasm.model.request import Request  # noqa: E402
+from aasm.policy.values import Policy  # noqa: E402
 
 Told = Dict[str, Any]
 
 
+def requested(case: Told) -> Request:
+    """Return the request of a case, as the command itself makes it."""
+    options = argparse.Namespace(policy=case["policies"], workdir=case["workdir"], team_id=None, agent_id=None)
+    return policy.request(options)
+
+
 def resolved(case: Told) -> run.Resolution:
     """Return the resolved run of a case, as the command itself resolves it."""
-    options = argparse.Namespace(policy=case["policies"], workdir=case["workdir"], team_id=None, agent_id=None)
-    return run.preview(policy.request(options), new_identity(None, None, (), dry_run=True), by_hand=False)
+    return run.preview(requested(case), new_identity(None, None, (), dry_run=True), by_hand=False)
 
 
 def answers(cases: List[Told]) -> List[Told]:
     """Return for each case the refusal, or "", and an answer to each of its questions."""
-    found = [resolved(case) for case in cases]
+    found = [(resolved(case), policy_explain._documents(requested(case))) for case in cases]
     boundary.keep_capabilities(0)
-    return [_answered(item, case) for item, case in zip(found, cases)]
+    return [_answered(item, documents, case) for (item, documents), case in zip(found, cases)]
 
 
-def _answered(found: run.Resolution, case: Told) -> Told:
+def _answered(found: run.Resolution, documents: Tuple[Policy, ...], case: Told) -> Told:
     told = []
     for name, text in case["questions"]:
-        one = policy_explain._one(found, argparse.Namespace(**{name: text}), name)
+        one = policy_explain._one(found, argparse.Namespace(**{name: text}), name, documents)
         told.append(one.answer._asdict())
     made = {"refusal": found.run.refusal.text if found.run.refusal else "", "answers": told}
     if found.run.refusal is None:

@@ -7,82 +7,22 @@ That the verdict is the kernel's is held by tests/property/test_explain_*.py.
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
-from typing import Callable, List
 
 import pytest
-from support.runs import request
+from support.answered import FILES, Place, no_modes, settled, unused
 
-from aasm import answering, run
+from aasm import answering
 from aasm.answering import Answer
-from aasm.governance.identity import new_identity
 from aasm.model.question import Action, Question
 
 pytestmark = pytest.mark.landlock
 
-IDENTITY = new_identity(None, None, (), dry_run=True)
-FILES = """\
-filesystem:
-  read:
-    allow:
-      - ${workdir}
-      - {top}/out/link
-  write:
-    allow:
-      - ${workdir}/made
-"""
-
-
-def no_modes(question: Question) -> str:
-    """Stand in for file modes that refuse nothing."""
-    return ""
-
-
-class Place:
-    """A workspace with a few files, and questions about it."""
-
-    def __init__(self, top: Path) -> None:
-        self.top = Path(os.path.realpath(top))
-        for name in ("ws/made", "ws/dir", "out/dir", "away", "home", "tmp"):
-            (self.top / name).mkdir(parents=True)
-        for name in ("ws/file", "ws/made/file", "out/file", "out/dir/file"):
-            (self.top / name).write_text("x")
-            (self.top / name).chmod(0o755)
-        (self.top / "out/link").symlink_to(self.top / "out/dir")
-
-    def resolution(self, *texts: str) -> run.Resolution:
-        """Return the run that the policies p0.yaml, p1.yaml... would be."""
-        paths = [self.top / f"p{number}.yaml" for number in range(len(texts))]
-        for path, text in zip(paths, texts):
-            path.write_text(text.replace("{top}", str(self.top)))
-        asked = request(policies=tuple(map(str, paths)), workdir=str(self.top / "ws"))
-        return run.preview(asked, IDENTITY, by_hand=False)
-
-    def ask(
-        self, action: Action, name: str, *texts: str, modes: Callable[[Question], str] = no_modes, port: int = 0
-    ) -> Answer:
-        """Return the answer about a path below the place, or about a host or a call."""
-        found = self.resolution(*texts)
-        if action in (Action.CONNECT, Action.SYSCALL):
-            return answering.answer(found, found.policy, Question(action, name, port=port), modes)
-        path = answering.absolute(name, str(self.top))
-        return answering.answer(found, found.policy, Question(action, path, answering.target(path)), modes)
-
-    def at(self, line: int, column: int, number: int = 0) -> str:
-        """Return a place in a policy, as explanations write it."""
-        return f"{self.top}/p{number}.yaml:{line}:{column}"
-
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
-    made = Place(tmp_path)
-    monkeypatch.setattr("aasm.supervise.begin.foresee", lambda confined: None)  # the streams of the tests are their own
-    for name, value in (("HOME", "home"), ("TMPDIR", "tmp"), ("AASM_STATE_DIR", "state")):
-        monkeypatch.setenv(name, str(made.top / value))
-    monkeypatch.chdir(made.top / "ws")
-    return made
+    return settled(tmp_path, monkeypatch)
 
 
 # --- what allows ------------------------------------------------------------------------------------
@@ -143,142 +83,6 @@ def test_of_a_cascade_both_statements_are_named(place: Place) -> None:
     assert place.at(3, 13) in found.by[0] and place.at(5, 9, 1) in found.by[0]
 
 
-# --- what refuses -----------------------------------------------------------------------------------
-
-
-def test_a_refusal_names_the_list_and_the_entry_to_add(place: Place) -> None:
-    for action, key, where in ((Action.READ, "read", place.at(4, 7)), (Action.WRITE, "write", place.at(8, 7))):
-        found = place.ask(action, "out/file", FILES)
-        name = f"filesystem.{key}.allow"
-        assert (found.allowed, found.why) == (False, f"no entry of {name} covers it")
-        assert found.by == (f"{name} at {where}",)
-        assert found.add == f'"{place.top}/out/file" to {name} ({where})'
-
-
-def test_for_what_is_missing_the_directory_above_is_to_be_added(place: Place) -> None:
-    for action, key, where in ((Action.READ, "read", place.at(4, 7)), (Action.WRITE, "write", place.at(8, 7))):
-        found = place.ask(action, "away/new/newer", FILES)
-        assert found.add == f'"{place.top}/away" to filesystem.{key}.allow ({where})'
-
-
-def test_nothing_is_to_be_added_that_a_launch_would_be_refused_for(place: Place) -> None:
-    # out/link, which another entry leads through, could then have been made by the program; the state is ours
-    for name in ("out/new", "state/ledger.jsonl", "/usr/new", "/"):
-        found = place.ask(Action.WRITE, name, FILES)
-        assert (found.allowed, found.add) == (False, ""), name
-        words = "no entry of filesystem.write.allow covers it; no launch would take an entry for it: "
-        assert found.why.startswith(words)
-
-
-def test_what_is_to_be_added_can_be_pasted(place: Place) -> None:
-    (place.top / 'out/a "b"\n\\c').write_text("x")
-    found = place.ask(Action.READ, 'out/a "b"\n\\c', FILES)
-    path, end = json.JSONDecoder().raw_decode(found.add)
-    assert path == f'{place.top}/out/a "b"\n\\c' and found.add[end:].startswith(" to filesystem.read.allow (")
-    text = FILES.replace("  write:", f"      - {found.add[:end]}\n  write:")
-    assert place.ask(Action.READ, path, text).allowed
-    (place.top / "out/b\udcff").write_text("x")
-    assert place.ask(Action.READ, "out/b\udcff", FILES).add == ""  # no policy can name it
-
-
-def test_without_a_list_of_its_own_executing_follows_reading(place: Place) -> None:
-    found = place.ask(Action.EXECUTE, "out/file", FILES)
-    assert found.why == "no entry of filesystem.read.allow covers it"
-    assert found.add == f'"{place.top}/out/file" to filesystem.read.allow ({place.at(4, 7)})'
-
-
-LISTS = "filesystem:\n  read:\n    allow: [{read}]\n  execute:\n    allow: [{execute}]\n"
-
-
-@pytest.mark.parametrize(
-    "read, execute, lacking",
-    [
-        ("'${workdir}'", "'{top}/out'", ["execute"]),
-        ("'{top}/out'", "'${workdir}'", ["read"]),
-        ("'{top}/out'", "'{top}/out'", ["execute", "read"]),
-    ],
-)
-def test_to_execute_a_path_must_be_in_both_lists(place: Place, read: str, execute: str, lacking: List[str]) -> None:
-    text = LISTS.replace("{read}", read).replace("{execute}", execute)
-    found = place.ask(Action.EXECUTE, "ws/file", text)
-    lines = {"read": 3, "execute": 5}
-    lists = [f"filesystem.{verb}.allow ({place.at(lines[verb], 12)})" for verb in lacking]
-    assert not found.allowed and found.add == f'"{place.top}/ws/file" to {" and to ".join(lists)}'
-    assert found.why == f"no entry of {' and none of '.join(item.split(' ')[0] for item in lists)} covers it"
-
-
-def test_a_domain_that_is_denied_as_a_whole_has_nothing_to_add(place: Place) -> None:
-    text = f"{FILES}capabilities:\n  deny: [file_write, network_outbound]\n"
-    by = (f"capabilities.deny at {place.at(10, 9)}",)
-    written = place.ask(Action.WRITE, "ws/made/file", text)
-    assert (written.allowed, written.why) == (False, "filesystem_write is denied as a whole")
-    connected = place.ask(Action.CONNECT, "example.org", text, port=443)
-    assert (connected.allowed, connected.why) == (False, "network_egress is denied as a whole")
-    assert (written.by, written.add, connected.by, connected.add) == (by, "", by, "")
-    assert place.ask(Action.READ, "ws/file", text).allowed
-
-
-def test_an_allow_list_of_capabilities_that_leaves_one_out_is_named(place: Place) -> None:
-    found = place.ask(Action.WRITE, "ws/made/file", f"{FILES}capabilities:\n  allow: [file_read, terminal_exec]\n")
-    assert (found.allowed, found.by) == (False, (f"capabilities.allow at {place.at(10, 10)}",))
-
-
-def test_the_network_is_refused_by_its_list(place: Place) -> None:
-    found = place.ask(Action.CONNECT, "example.org", "network:\n  allowlist: []\n", port=443)
-    assert (found.allowed, found.by, found.add) == (False, (f"network.allowlist at {place.at(2, 14)}",), "")
-    assert found.why == "the filter opens no internet socket"
-
-
-def test_a_unix_socket_is_refused_whatever_the_policy_says(place: Place) -> None:
-    without = place.ask(Action.UNIX, "ws/file", FILES)
-    assert (without.allowed, without.by, without.add) == (False, (), "")
-    stated = place.ask(Action.UNIX, "ws/file", f"{FILES}ipc:\n  unix:\n    allow: []\n")
-    assert stated.by == (f"ipc.unix.allow at {place.at(11, 12)}",)
-    assert without.why == stated.why == "the filter opens no unix socket, whatever the policy says"
-
-
-# --- calls ------------------------------------------------------------------------------------------
-
-CALLS = "syscalls:\n  allow:\n    - read\n    - '@memory'\n"
-
-
-@pytest.mark.parametrize(
-    "name, by", [("read", "syscalls.allow: read at {3:7}"), ("mmap", "syscalls.allow: @memory at {4:7}")]
-)
-def test_a_call_is_allowed_by_its_name_or_its_group(place: Place, name: str, by: str) -> None:
-    line, column = (int(part) for part in by[by.index("{") + 1 : -1].split(":"))
-    found = place.ask(Action.SYSCALL, name, CALLS)
-    assert (found.allowed, found.by) == (True, (by[: by.index("{")] + place.at(line, column),))
-
-
-def test_a_call_that_loading_a_program_takes_is_given_by_the_backend(place: Place) -> None:
-    found = place.ask(Action.SYSCALL, "execve", CALLS)
-    assert (found.allowed, found.by) == (True, ("what loading a program takes, which the backend adds",))
-
-
-def test_a_call_that_is_not_listed_can_be_added(place: Place) -> None:
-    found = place.ask(Action.SYSCALL, "mkdirat", CALLS)
-    assert (found.allowed, found.by) == (False, (f"syscalls.allow at {place.at(3, 5)}",))
-    assert found.add == f"mkdirat to syscalls.allow ({place.at(3, 5)})"
-    assert found.why == "mkdirat is not among the system calls that are allowed (it is answered with EPERM)"
-
-
-def test_a_call_of_the_floor_is_refused_in_every_boundary(place: Place) -> None:
-    for text in (CALLS, FILES):
-        found = place.ask(Action.SYSCALL, "mount", text)
-        assert (found.allowed, found.by, found.add) == (False, (), "")
-        assert found.why == "it is answered with EPERM in every boundary, whatever a policy says"
-
-
-def test_a_call_that_another_statement_refuses_names_that_one(place: Place) -> None:
-    text = f"{CALLS}    - socket\nnetwork:\n  allowlist: []\n"
-    found = place.ask(Action.SYSCALL, "socket", text)
-    assert (found.allowed, found.add) == (False, "")
-    assert found.by == (f"network.allowlist at {place.at(7, 14)}",) and "EAFNOSUPPORT" in found.why
-    new = place.ask(Action.SYSCALL, "vfork", f"{FILES}capabilities:\n  deny: [agent_spawn]\n")
-    assert (new.allowed, new.by) == (False, (f"capabilities.deny at {place.at(10, 9)}",))
-
-
 # --- nothing would start, and file modes ------------------------------------------------------------
 
 
@@ -320,10 +124,75 @@ def test_what_the_modes_refuse_is_told_from_what_the_boundary_refuses(place: Pla
     assert both.why.startswith("no entry of filesystem.read.allow covers it") and "of somebody else" in both.why
 
 
-def _unused(question: Question) -> str:
-    raise AssertionError("nothing is asked of the modes")
-
-
 @pytest.mark.parametrize("action, name", [(Action.CONNECT, "example.org"), (Action.SYSCALL, "read")])
 def test_what_is_no_path_has_no_modes(place: Place, action: Action, name: str) -> None:
-    assert place.ask(action, name, FILES, modes=_unused, port=1).allowed
+    assert place.ask(action, name, FILES, modes=unused, port=1).allowed
+
+
+# --- what is not known --------------------------------------------------------------------------------
+
+NOT_KNOWN = "not known: it leads through "
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["/proc/self/exe", "/proc/self/status", "/proc/thread-self", "/dev/fd/0", "/dev/stdin", "/proc/self/cwd/file",
+     "/proc/1/root/etc/passwd", "/proc/self/fd/0", "/proc/mounts", "ws/stdin", "/proc/self/fd/none"],
+)  # fmt: skip
+def test_what_is_another_thing_for_each_process_is_not_known(place: Place, name: str) -> None:
+    (place.top / "ws/stdin").symlink_to("/dev/stdin")
+    for action in (Action.READ, Action.WRITE, Action.EXECUTE):
+        for text in (FILES, "filesystem: {write: {allow: ['${workdir}']}}\n"):
+            found = place.ask(action, name, text, modes=unused)
+            assert (found.allowed, found.by, found.add) == (False, (), "") and found.why.startswith(NOT_KNOWN)
+    assert place.ask(Action.UNIX, name, FILES).why == "the filter opens no unix socket, whatever the policy says"
+
+
+def test_what_lies_plainly_in_proc_is_known(place: Place) -> None:
+    found = place.ask(Action.READ, "/proc/version", FILES)
+    assert found.why == "no entry of filesystem.read.allow covers it" and '"/proc/version"' in found.add
+
+
+def test_a_second_name_of_a_file_is_not_known_where_the_file_system_may_keep_names_apart(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.link(place.top / "out/file", place.top / "away/second")
+    one = "filesystem: {read: {allow: ['{top}/out/file']}}\n"
+    assert place.ask(Action.READ, "away/second", one).allowed  # one inode has one set of rules
+    for kind in ("overlay", "fuse.fuse-overlayfs", ""):
+        monkeypatch.setattr("aasm.targets._type", lambda path, kind=kind: kind)
+        found = place.ask(Action.READ, "away/second", one)
+        assert (found.allowed, found.by, found.add) == (False, (), "") and found.why.startswith("not known: an entry ")
+        assert place.ask(Action.READ, "out/file", one).allowed
+        assert place.ask(Action.READ, "away/second", one.replace("]", ", '{top}/away']")).allowed
+        assert place.ask(Action.READ, "away/second", "filesystem: {write: {allow: []}}\n").allowed
+    monkeypatch.setattr("aasm.targets._type", lambda path: "ext4")
+    assert place.ask(Action.READ, "away/second", one).allowed
+
+
+def test_what_is_still_to_come_is_said_to_be_so(place: Place) -> None:
+    found = place.ask(Action.READ, "ws/new", FILES)
+    assert (found.allowed, found.why) == (True, "nothing is there yet; what is put there may be read")
+    assert place.ask(Action.WRITE, "ws/made/new", FILES).why == ""
+
+
+def test_what_an_interpreter_that_is_not_known_takes_is_not_known_either(place: Place) -> None:
+    (place.top / "ws/file").write_text("#!/proc/self/exe\n")
+    found = place.resolution(FILES)
+    asked = Question(Action.EXECUTE, f"{place.top}/ws/file", answering.target(f"{place.top}/ws/file"))
+    told = answering.execution(found, found.policy, asked, no_modes)
+    assert (told.allowed, told.by, told.add) == (False, (), "")
+    assert told.why == (
+        f"not known: its interpreter of {place.top}/ws/file, /proc/self/exe: it leads through /proc/self, which is "
+        "another thing for each process"
+    )
+
+
+def test_what_a_file_takes_that_cannot_be_read_is_not_known(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = f"{place.top}/ws/file"
+    found, asked = place.resolution(FILES), Question(Action.EXECUTE, path, answering.target(path))
+    told = answering.execution(found, found.policy, asked, no_modes)
+    assert told.allowed and "is neither an ELF file nor a script" in told.why  # ENOEXEC, whatever the boundary is
+    monkeypatch.setattr("os.access", lambda path, mode, **more: mode != os.R_OK)
+    told = answering.execution(found, found.policy, asked, no_modes)
+    assert (told.allowed, told.by, told.add) == (False, (), "") and told.why.startswith(f"not known: {path} ")

@@ -122,14 +122,33 @@ def _words(verdict: int) -> str:
     return bpf.verdict_name(verdict).replace("ERRNO(", "").rstrip(")")
 
 
+# By each of these an internet socket reaches a destination: send(2), and tcp(7) on MSG_FASTOPEN.
+_CONNECTING = ("connect", "sendto", "sendmsg", "sendmmsg")
+
+
 def _socket(found: bpf.Filter, families: tuple[int, ...], refused: str) -> Decision:
+    ways = [name for name in _CONNECTING if _call(found, name).allowed]
+    if not _opens(found, families):
+        unix = families == (floor.AF_UNIX,)
+        lacking = () if unix or not _unlisted(found, "socket") else ("socket",) if ways else ("socket", "connect")
+        return Decision(False, True, (), refused, floor=unix, calls=lacking)
+    if not ways:
+        return _call(found, "connect")._replace(calls=("connect",))
+    if "connect" in ways:
+        return Decision(True, False)
+    detail = f"without connect, by {' or '.join(ways)} (datagrams, MSG_FASTOPEN)"
+    return Decision(True, True, (), detail, calls=tuple(ways))
+
+
+def _opens(found: bpf.Filter, families: tuple[int, ...]) -> bool:
+    """Say whether the filter lets a socket of one of these families be opened."""
     rule = found.rules.get(found.arch.numbers["socket"], found.known)
-    if isinstance(rule, bpf.Checked):
-        opening = [clause.conditions for clause in rule.clauses if clause.verdict == bpf.ALLOW]
-        allowed = any(item.arg == 0 and item.equals in families for conditions in opening for item in conditions)
-    else:
-        allowed = rule == bpf.ALLOW
-    if not allowed:
-        return Decision(False, True, (), refused, floor=families == (floor.AF_UNIX,))
-    connecting = _call(found, "connect")
-    return connecting._replace(calls=("connect",)) if not connecting.allowed else Decision(True, False)
+    if not isinstance(rule, bpf.Checked):
+        return rule == bpf.ALLOW
+    opening = [clause.conditions for clause in rule.clauses if clause.verdict == bpf.ALLOW]
+    return any(item.arg == 0 and item.equals in families for conditions in opening for item in conditions)
+
+
+def _unlisted(found: bpf.Filter, name: str) -> bool:
+    """Say whether a call gets what every call gets that a list of calls leaves out."""
+    return found.known != bpf.ALLOW and found.arch.numbers[name] not in found.rules

@@ -9,7 +9,7 @@ import os
 import resource
 from typing import Iterator
 
-from ..._sys import bpf, landlock, order as orders
+from ..._sys import boundary, bpf, landlock, order as orders
 from ..._sys.bpf import length
 from ..._sys.probe import HostFacts, LimitFacts
 from ..._sys.syscalls import arch
@@ -25,6 +25,8 @@ from ...model.resolved import ResolvedRun, SpawnSpec
 from ..base import LaunchFacts
 from . import capability, filters, floor, rules
 from .judge import Compiled, decide
+
+_PR_GET_SECUREBITS, _SECBIT_NOROOT = 27, 1 << 0  # linux/prctl.h, linux/securebits.h
 
 # --- pure: a run and facts in, an order out ----------------------------------------------------
 
@@ -114,7 +116,7 @@ def build(run: ResolvedRun, launch: LaunchFacts, root: Grant) -> orders.Order:
     order.handled = (*controls.deciding, 0)
     order.rules = [_rule(item) for item in controls.rules]
     order.limits = limits(requirements, launch.host.limits)
-    order.capabilities = privileges.mask(_privileges(requirements)) & _inheritable(launch.host)
+    order.capabilities = privileges.mask(_privileges(requirements)) & inheritable(launch.host)
     order.filter_b = bpf.assemble(controls.filter)
     path = os.fsencode(run.canary_path)
     order.canary_read = path if "file_read" in tried else b""
@@ -127,9 +129,15 @@ def build(run: ResolvedRun, launch: LaunchFacts, root: Grant) -> orders.Order:
     return order
 
 
-def _inheritable(host: HostFacts) -> int:
-    """Return the capabilities that a program can get from this process: root's survive exec, those of others do not."""
-    return host.capabilities.permitted if host.capabilities is not None and host.euid == 0 else 0
+def inheritable(host: HostFacts) -> int:
+    """Return the capabilities that a program can get from this process.
+
+    Root's survive exec, unless SECBIT_NOROOT says that it is a user like others, and those of others do not:
+    capabilities(7), PR_GET_SECUREBITS of prctl(2).
+    """
+    if host.capabilities is None or host.euid != 0 or boundary.prctl(_PR_GET_SECUREBITS) & _SECBIT_NOROOT:
+        return 0
+    return host.capabilities.permitted
 
 
 def _privileges(requirements: tuple[Requirement, ...]) -> list[str]:

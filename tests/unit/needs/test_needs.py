@@ -219,7 +219,7 @@ def test_a_loader_of_another_kind_is_refused(tmp_path: Path) -> None:
     for index, content in enumerate((SCRIPT, elf_file(form=Form(96 - HOST.bits, HOST.order, HOST.machine)))):
         loader = write_program(tmp_path / f"ld{index}.so", content)
         program = write_program(tmp_path / "program", elf_file(loader=loader, form=HOST))
-        with pytest.raises(HostError, match="cannot be the loader of"):
+        with pytest.raises(HostError, match="cannot be the loader of|is for another machine"):
             needs(program, "", "/")
 
 

@@ -196,7 +196,7 @@ def test_flipped_bytes_of_programs_loaders_and_libraries_end_so_as_well(tmp_path
             ends.add(type(problem))
             assert "\n" not in str(problem)
         overwrite(path, files[path])
-    assert ends == {tuple, HostError, Unclear}
+    assert ends >= {tuple, HostError, Unclear} and all(issubclass(end, (tuple, HostError)) for end in ends)
 
 
 # --- files that were made to hurt ---------------------------------------------------------------------

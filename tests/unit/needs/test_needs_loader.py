@@ -45,6 +45,9 @@ PATHS = (
 EXTRA = ("libc.so.6", "missing.so", "./a/lib0.so", "b/lib1.so", "$ORIGIN/lib2.so", "{}/a/lib3.so")
 
 
+BY_VARIABLE = f"{OPTIONAL}named by LD_PRELOAD"
+
+
 class Tree:
     """A directory with libraries that need each other, drawn from a seed."""
 
@@ -56,7 +59,14 @@ class Tree:
                 if self.draw.random() < 0.3:
                     self.shared_object(root / folder / name)
         os.symlink("b", root / "link")
-        self.program = write_program(root / "a" / "program", self.file(host_loader(), self.needed() + self.needed()))
+        own = self.needed() + self.needed()
+        self.program = write_program(root / "a" / "program", self.file(host_loader(), own))
+        self.variables: Dict[str, str] = {}
+        if self.draw.random() < 0.6:
+            folders = (self.paths() or "") + self.draw.choice((":", ";", "")) + (self.paths() or "")
+            self.variables["LD_LIBRARY_PATH"] = folders
+        if own and self.draw.random() < 0.4:  # of a program that needs nothing the loader lists nothing
+            self.variables["LD_PRELOAD"] = self.draw.choice((" ", ":", "  :")).join(self.needed() + self.needed())
 
     def shared_object(self, path: Path) -> None:
         kind = self.draw.randrange(10)
@@ -84,8 +94,9 @@ class Tree:
 
 def listed(tree: Tree) -> Tuple[List[str], Set[str]]:
     """Return what the loader of this host lists: the paths that it loads in their order, and what it does not find."""
+    variables = {**tree.variables, "LD_TRACE_LOADED_OBJECTS": "1"}
     done = subprocess.run(
-        [tree.program], env={"LD_TRACE_LOADED_OBJECTS": "1"}, cwd=tree.root, stdout=subprocess.PIPE, check=True
+        [tree.program], env=variables, cwd=tree.root, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=True
     )
     text = os.fsdecode(done.stdout)
     loaded = [path for path in re.findall(r"^\t(?:.* => )?(\S*/\S+) \(0x", text, re.MULTILINE) if "/ld-" not in path]
@@ -99,7 +110,10 @@ def whole(path: str, tree: Tree) -> str:
 
 def told(tree: Tree) -> Tuple[List[str], Set[str]]:
     """Return the same from `needs`: a file that is reached in two ways is loaded once."""
-    found = [need for need in needs(tree.program, "", str(tree.root)) if need.why.startswith("needed by")]
+    listed = needs(tree.program, "", str(tree.root), tree.variables)
+    found = [
+        need for need in listed if need.why.startswith("needed by" if need.missing else ("needed by", BY_VARIABLE))
+    ]
     first: Dict[str, str] = {}
     for need in found:
         if not need.missing:
@@ -108,14 +122,15 @@ def told(tree: Tree) -> Tuple[List[str], Set[str]]:
 
 
 def test_drawn_trees_are_loaded_as_the_loader_of_this_host_does_it(tmp_path: Path) -> None:
-    sizes = []
+    sizes, heard = [], 0
     for seed in range(TREES):
         tree = Tree(tmp_path / str(seed), seed)
         expected = listed(tree)
         assert told(tree) == expected, seed
+        heard += bool(tree.variables)
         sizes.append(len(expected[0]))
         shutil.rmtree(tree.root)
-    assert sum(sizes) > TREES and max(sizes) > 4
+    assert sum(sizes) > TREES and max(sizes) > 4 and heard > TREES // 2
 
 
 # --- loaders of our own -------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import os
 import random
 import subprocess
 from pathlib import Path
-from typing import List, Optional, Tuple
+from typing import Dict, List, Optional, Tuple
 
 import pytest
 from support.elf_files import write_program
@@ -171,28 +171,28 @@ def test_an_interpreter_that_the_kernel_refuses(content: Optional[bytes], mode: 
 @pytest.mark.parametrize(
     ("argument", "expected"),
     [
-        ("python3", EnvCommand("python3", None, "")),
-        ("python3 -u", EnvCommand("python3 -u", None, "")),
-        ("-S python3 -u", EnvCommand("python3", None, "")),
-        ("-Spython3", EnvCommand("python3", None, "")),
-        ("-vS python3", EnvCommand("python3", None, "")),
-        ("--split-string=python3 -u", EnvCommand("python3", None, "")),
-        ("--split=python3", EnvCommand("python3", None, "")),
-        ("-S -i python3", EnvCommand("python3", DEFAULT_PATH, "")),
-        ("-S - python3", EnvCommand("python3", DEFAULT_PATH, "")),
-        ("-S -u PATH python3", EnvCommand("python3", DEFAULT_PATH, "")),
-        ("-S --unset=HOME -uPWD python3", EnvCommand("python3", None, "")),
-        ("-S A=1 PATH=/x:/y B=2 python3", EnvCommand("python3", "/x:/y", "")),
-        ("-S -C /tmp --block-signal=INT -- python3", EnvCommand("python3", None, "/tmp")),
-        ("-S 'a b' c", EnvCommand("a b", None, "")),
-        ('-S "a\\_b"\\t c', EnvCommand("a b\t", None, "")),
-        ("-S a\\_b", EnvCommand("a", None, "")),
-        ("-S 'a\\_b\\'c'", EnvCommand("a\\_b'c", None, "")),
-        ("-S a'b'\"c\"d", EnvCommand("abcd", None, "")),
-        ("-S # nothing", EnvCommand("", None, "")),
-        ("-S a\\c b", EnvCommand("a", None, "")),
-        ("", EnvCommand("", None, "")),
-        ("A=1", EnvCommand("", None, "")),
+        ("python3", EnvCommand("python3")),
+        ("python3 -u", EnvCommand("python3 -u")),
+        ("-S python3 -u", EnvCommand("python3")),
+        ("-Spython3", EnvCommand("python3")),
+        ("-vS python3", EnvCommand("python3")),
+        ("--split-string=python3 -u", EnvCommand("python3")),
+        ("--split=python3", EnvCommand("python3")),
+        ("-S -i python3", EnvCommand("python3", emptied=True)),
+        ("-S - python3", EnvCommand("python3", emptied=True)),
+        ("-S -u PATH python3", EnvCommand("python3", (("PATH", None),))),
+        ("-S --unset=HOME -uPWD python3", EnvCommand("python3", (("HOME", None), ("PWD", None)))),
+        ("-S A=1 PATH=/x:/y B=2 python3", EnvCommand("python3", (("A", "1"), ("PATH", "/x:/y"), ("B", "2")))),
+        ("-S -C /tmp --block-signal=INT -- python3", EnvCommand("python3", folder="/tmp")),
+        ("-S 'a b' c", EnvCommand("a b")),
+        ('-S "a\\_b"\\t c', EnvCommand("a b\t")),
+        ("-S a\\_b", EnvCommand("a")),
+        ("-S 'a\\_b\\'c'", EnvCommand("a\\_b'c")),
+        ("-S a'b'\"c\"d", EnvCommand("abcd")),
+        ("-S # nothing", EnvCommand("")),
+        ("-S a\\c b", EnvCommand("a")),
+        ("", EnvCommand("")),
+        ("A=1", EnvCommand("", (("A", "1"),))),
     ],
 )
 def test_what_env_starts(argument: str, expected: EnvCommand) -> None:
@@ -233,12 +233,30 @@ def test_env_itself_reads_drawn_lines_alike(tmp_path: Path) -> None:
         except ValueError:
             assert done.returncode == 125, argument
             continue
-        folders = (asked.path or f"{tmp_path}/p").split(":")
+        folders = asked.variables({"PATH": f"{tmp_path}/p"}).get("PATH", DEFAULT_PATH).split(":")
         places = [os.path.join(folder, asked.program) for folder in folders if asked.program]
         found = [place for place in places if os.path.isfile(place)]
         assert os.fsdecode(done.stdout) == (f"{found[0]}\n" if found else ""), argument
         started += bool(found)
     assert started > ENV_LINES // 20
+
+
+@pytest.mark.parametrize(
+    ("argument", "expected"),
+    [
+        ("-S python3", {"A": "1", "PATH": "/x"}),
+        ("-S -i A=2 python3", {"A": "2"}),
+        ("-S -u A -u NONE python3", {"PATH": "/x"}),
+        ("-S PATH=/y PATH=/z python3", {"A": "1", "PATH": "/z"}),
+        ("-S -uPATH PATH= python3", {"A": "1", "PATH": ""}),
+    ],
+)
+def test_the_environment_that_env_makes_is_its_own(argument: str, expected: Dict[str, str]) -> None:
+    before = {"A": "1", "PATH": "/x"}
+    assert env_command(argument).variables(before) == expected
+    command = ["/usr/bin/env", argument.replace("python3", "/usr/bin/env")]
+    shown = subprocess.run(command, env=before, stdout=subprocess.PIPE, check=True)
+    assert dict(line.split("=", 1) for line in os.fsdecode(shown.stdout).splitlines()) == expected
 
 
 def test_a_script_of_env_needs_env_first_and_then_what_that_finds(tmp_path: Path) -> None:

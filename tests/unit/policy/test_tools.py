@@ -46,7 +46,7 @@ CASES: Dict[str, Tuple[Any, str, Mapping[str, Any], Tuple[bool, bool, int]]] = {
     "of another kind": ({"mail": OVER}, "mail", {"amount": "1"}, APPROVAL),
     "a truth is no number": ({"mail": OVER}, "mail", {"amount": True}, APPROVAL),
     "nobody is asked about what is denied": ({"mail": {"allow": False, **OVER}}, "mail", {"amount": 101}, DENIED),
-    "a limit is no answer": ({"mail": {"limit_per_hour": 1, "capabilities": []}}, "mail", {}, SILENT),
+    "a limit is said": ({"mail": {"limit_per_hour": 1, "capabilities": []}}, "mail", {}, (True, False, 1)),
     "a tool called so": ({"*": {"allow": False}}, "*", {}, DENIED),
 }
 
@@ -107,3 +107,62 @@ def test_what_an_outer_tier_says_of_all_tools_holds_for_one_that_an_inner_tier_n
     inner = stating({"mail": {"allow": True}}, "team", "team:t")
     merged = cascade.merge(cascade.ordered([outer, inner]))
     assert not judge(merged, "mail", {}).allowed and not judge(merged, "other", {}).allowed
+
+
+def with_capabilities(tools: Any, **capabilities: Any) -> Policy:
+    stated = {"tools": tools, "capabilities": capabilities}
+    return validate(read_document(json.dumps(stated).encode(), "p"))
+
+
+def test_a_capability_that_denies_the_tool_outranks_what_is_said_of_it() -> None:
+    policy = with_capabilities({"mail": {"allow": True}}, deny=["mcp_tool:mail", "file_delete"])
+    (denial,) = judge(policy, "mail", {}).by
+    assert not judge(policy, "mail", {}).allowed and denial.startswith("capabilities.deny: mcp_tool:mail at p:1:")
+    assert judge(policy, "mailer", {}) == ToolAnswer(True, False, ())
+
+
+def test_an_allow_list_of_capabilities_leaves_a_tool_that_it_does_not_name_to_nobody() -> None:
+    policy = with_capabilities({"mail": {"allow": True}}, allow=["file_read", "mcp_tool:search"])
+    (denial,) = judge(policy, "mail", {}).by
+    assert not judge(policy, "mail", {}).allowed
+    assert denial.startswith("capabilities.allow without mcp_tool:mail at p:1:")
+    assert judge(policy, "search", {}).allowed
+
+
+def test_every_statement_that_denies_is_named() -> None:
+    policy = with_capabilities({"mail": {"allow": False}}, deny=["mcp_tool:mail"], allow=["file_read"])
+    assert [text.split(" ")[0] for text in judge(policy, "mail", {}).by] == [
+        "capabilities.deny:", "capabilities.allow", 'tools."mail".allow:',
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "condition, arguments, unclear",
+    [
+        ("amount > 100", {"amount": 101}, False),
+        ("amount > 100", {}, True),
+        ("amount > 100", {"amount": "101"}, True),
+        ('to contains "x" OR amount > 1', {"to": "ax"}, True),
+        ('to contains "x"', {"to": ["x"]}, False),
+        ('to starts_with "x" AND to in ["x", "y"]', {"to": "x"}, False),
+        ("a.b == true", {"a": {"b": True}}, False),
+        ("a.b == true", {"a": 1}, True),
+    ],
+)
+def test_a_condition_that_holds_is_told_from_one_that_cannot_be_evaluated(
+    condition: str, arguments: Mapping[str, Any], unclear: bool
+) -> None:
+    found = judge(stating({"mail": {"requires_approval_if": condition}}), "mail", arguments)
+    assert (found.approval, found.unclear) == (True, unclear)
+
+
+def test_one_condition_that_holds_is_enough() -> None:
+    outer = stating({"mail": OVER}, "org", "org:o")
+    inner = stating({"mail": {"requires_approval_if": 'to == "all"'}}, "team", "team:t")
+    merged = cascade.merge(cascade.ordered([inner, outer]))
+    assert judge(merged, "mail", {"amount": 101}).unclear is False and judge(merged, "mail", {}).unclear
+
+
+def test_an_hourly_limit_is_named_where_the_call_is_allowed() -> None:
+    (limit,) = judge(stating({"mail": {"limit_per_hour": 5}}), "mail", {}).by
+    assert limit.startswith('tools."mail".limit_per_hour: 5 at p:1:')
