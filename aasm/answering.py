@@ -96,10 +96,10 @@ def _opened_with_it(
 ) -> Answer:
     asked = Question(Action.EXECUTE, file.path, target(file.path))
     if file.missing:
-        return made(asked, False, f"its {file.why}, {file.path}: {file.missing}", (), "")
+        return made(asked, False, f"the {file.why}, {file.path}: {file.missing}", (), "")
     part = answer(found, policy, asked, modes, documents)
     unknown = NOT_KNOWN if part.why.startswith(NOT_KNOWN) else ""
-    return part._replace(why=f"{unknown}its {file.why}, {file.path}: {part.why[len(unknown) :]}")
+    return part._replace(why=f"{unknown}the {file.why}, {file.path}: {part.why[len(unknown) :]}")
 
 
 def _together(whole: Answer, parts: Sequence[Answer]) -> Answer:
