@@ -183,7 +183,7 @@ def test_what_an_interpreter_that_is_not_known_takes_is_not_known_either(place: 
     told = answering.execution(found, found.policy, asked, no_modes)
     assert (told.allowed, told.by, told.add) == (False, (), "")
     assert told.why == (
-        f"not known: its interpreter of {place.top}/ws/file, /proc/self/exe: it leads through /proc/self, which is "
+        f"not known: the interpreter of {place.top}/ws/file, /proc/self/exe: it leads through /proc/self, which is "
         "another thing for each process"
     )
 
