@@ -89,6 +89,8 @@ def _denied(run: ResolvedRun, found: str) -> str:
     if lists:
         remedy = _grant(os.path.realpath(interpreter), lists, run)
         return f"its interpreter {interpreter} is outside the grants; add {remedy}"
+    if os.path.exists(interpreter) and not (os.path.isfile(interpreter) and os.access(interpreter, os.X_OK)):
+        return f"its interpreter {interpreter} is not an executable file; name another in its first line"
     if not os.path.isfile(target):
         return f"{target} is not a regular file"
     if not os.access(target, os.X_OK):
@@ -99,13 +101,15 @@ def _denied(run: ResolvedRun, found: str) -> str:
 def _system(run: ResolvedRun) -> str:
     if run.policy.source == COMMAND_LINE:
         return "add --system"
-    if _execute_list(run):
+    if _list_stated(run, reading=False):
         return "`aasm policy explain --program` with the same policy names what filesystem.execute.allow lacks"
     return "add `${system}` to filesystem.read.allow"
 
 
-def _execute_list(run: ResolvedRun) -> bool:
-    return any(part(item.scope) == EXECUTING for item in run.spec.requirements)
+def _list_stated(run: ResolvedRun, reading: bool) -> bool:
+    """Say whether the policy has a list of what may be read, or of what may be executed."""
+    stated = [item.scope for item in run.spec.requirements if item.domain is CapabilityDomain.FILESYSTEM_READ]
+    return any((part(scope) != EXECUTING) is reading for scope in stated)
 
 
 def _denied_as_a_whole(run: ResolvedRun) -> bool:
@@ -117,10 +121,9 @@ def _lacking(run: ResolvedRun, path: str) -> tuple[str, ...]:
     """Return the lists in which a program must be and is not: it is read as well, execve(2) opens it."""
     if run.plan is None:
         return ()
-    stated = _execute_list(run)
-    unread = not covers(run.grants, path, write=False)
-    unexecuted = not executes(run.grants, path)
-    return (*("read",) * (unread or (unexecuted and not stated)), *("execute",) * (unexecuted and stated))
+    unread = _list_stated(run, reading=True) and not covers(run.grants, path, write=False)
+    unexecuted = _list_stated(run, reading=False) and not executes(run.grants, path)
+    return (*("read",) * unread, *("execute",) * unexecuted)
 
 
 def _grant(path: str, lists: tuple[str, ...], run: ResolvedRun) -> str:

@@ -157,7 +157,22 @@ def _refused_call(case: Refused, calls: tuple[str, ...]) -> Answer:
         why = f"{detail}, since the policy refuses what it is for: the network, or new processes"
         return case.answer([why], _stated(case.policy, (lowering.HOSTS, lowering.PORTS, _DENY, _ALLOW)))
     by, add, note = _by_calls(case, calls)
+    if not _allowed_without_a_list(case, calls):
+        besides = "another statement takes it away as well, with the network or with new processes"
+        more = _stated(case.policy, (lowering.HOSTS, lowering.PORTS, _DENY, _ALLOW))
+        return case.answer([f"{_not_among(calls)} ({detail})", besides], (*by, *more))
     return case.answer([f"{_not_among(calls)} ({detail})", note], by, [add])
+
+
+def _allowed_without_a_list(case: Refused, calls: tuple[str, ...]) -> bool:
+    """Say whether all of these calls could be made if the policy had no list of calls."""
+    run, backend = case.found.run, case.found.backend
+    if run.plan is None or backend is None:
+        return False
+    others = tuple(item for item in run.plan.outcomes if item.requirement.domain is not Domain.SYSCALL)
+    unlisted = run._replace(plan=run.plan._replace(outcomes=others))
+    asked = (Question(Action.SYSCALL, name) for name in calls)
+    return all(backend.decide(unlisted, case.found.host, each).allowed for each in asked)
 
 
 def _not_among(calls: tuple[str, ...]) -> str:

@@ -184,7 +184,7 @@ def summary(results: Sequence[Result]) -> str:
     for one in results:
         counts = f"{one.passed} passed, {one.failed} failed, {one.skipped} skipped, {one.seconds:.0f} s"
         parts = [counts] if one.passed + one.failed + one.skipped else []
-        lines.append(f"{one.name:32}{'; '.join([*parts, *filter(None, [one.note])])}")
+        lines.append(f"{one.name:34}{'; '.join([*parts, *filter(None, [one.note])])}")
     passed, failed, skipped = (sum(getattr(one, key) for one in results) for key in ("passed", "failed", "skipped"))
     return "\n".join([*lines, f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else "")])
 

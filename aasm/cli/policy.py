@@ -35,8 +35,8 @@ Reads, judges, compares and writes policies. Starts no program and, but for new 
   schema     the JSON Schema of a policy
 
 Exit status: 0; 1 for a policy that is not valid or that no launch could go by; 2 for a wrong command line; 125 when
-the work itself could not be done. diff: 1 different; explain: 1 not allowed; both: 2 for a policy that cannot be used. Each
-has its own --help.
+the work itself could not be done. diff: 1 different; explain: 1 not allowed; both: 2 for a policy that cannot be used.
+Each has its own --help.
 """
 
 _NAMES = ("validate", "show", "explain", "new", "diff", "schema")

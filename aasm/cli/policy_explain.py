@@ -222,7 +222,16 @@ def _program(found: Resolution, program: Optional[str], documents: Sequence[Poli
         return told.allowed or told.why.startswith(NOT_KNOWN)  # nobody may take another in its place
 
     listed = needs.needs(program, path, workdir, variables, may)
-    return _that_matter([Told(_of_need(need, judge), need.why) for need in listed])
+    told = _that_matter([Told(_of_need(need, judge), need.why) for need in listed])
+    return [*told, *_opening(found, listed, documents)]
+
+
+def _opening(found: Resolution, listed: Sequence[needs.Need], documents: Sequence[Policy]) -> Iterator[Told]:
+    """Yield that libraries cannot be opened: loaders do it by openat alone, with which the kernel itself does not."""
+    asked = Question(Action.SYSCALL, "openat")
+    told = answering.answer(found, found.policy, asked, answering.by_modes, documents)
+    if not told.allowed and any(need.right == "read" for need in listed):
+        yield Told(told, "by which the loader opens libraries")
 
 
 def _judged(found: Resolution, documents: Sequence[Policy], path: str, right: str) -> Answer:

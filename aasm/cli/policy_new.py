@@ -83,6 +83,8 @@ def _validated(text: str) -> Policy:
 def _file(named: str, where: Here) -> str:
     if os.path.basename(named) in ("", ".", ".."):
         raise UsageError(f"{named or 'an empty text'} names no file", "--output", "name a file that does not exist yet")
+    if named.lower().endswith((".json", ".toml")):
+        raise UsageError(f"{named} would be read as another format than YAML", "--output", "let it end with .yaml")
     path = os.path.join(where.around.cwd, named)
     if os.path.lexists(path):
         raise _exists(named)

@@ -284,9 +284,11 @@ def _amount(reading: Reading, node: Node, label: str) -> Entry:
 
 
 def _port(reading: Reading, node: Node, label: str) -> Entry:
-    value = checks.count(reading.name, node, label)
-    if value > 65535:
-        refuse(reading.name, node, f"{label} is {value}", "write a port from 1 to 65535")
+    value, remedy = node.value, "write a port from 1 to 65535, without quotes"
+    if isinstance(value, bool) or not isinstance(value, int):
+        checks.wrong(reading.name, node, label, "a port", remedy)
+    if not 1 <= value <= 65535:
+        refuse(reading.name, node, f"{label} is {value}", remedy)
     return _entry(reading, node, value)
 
 

@@ -252,9 +252,16 @@ def _checked(workdir: str, home: str) -> str:
         problem = "is not UTF-8, as a policy is"
     elif home and _as_folder(home).startswith(_as_folder(workdir)):
         problem = "holds your home directory, with every login and key in it"
+    elif _as_folder(workdir) in _SYSTEM or _as_folder(workdir).startswith(_NEVER):
+        problem = "belongs to the system, and its files are no work"
     if problem:
         raise UsageError(f"{shown(workdir)} {problem}", "--workdir", "name a directory made for the work")
     return workdir
+
+
+# Directories of the system (hier(7)) in which nobody works: those alone, and those with all that is beneath them.
+_SYSTEM = tuple(f"/{name}/" for name in ("usr", "bin", "sbin", "lib", "lib64", "var", "opt", "srv", "home"))
+_NEVER = tuple(f"/{name}/" for name in ("etc", "boot", "proc", "sys", "dev", "run"))
 
 
 def _as_folder(path: str) -> str:

@@ -17,6 +17,8 @@ from support.inside import grants, policy, policy_file, program
 from support.launch import PATH, Lab, users
 from support.program_asked import both, command, copied, mark
 
+from aasm.policy.calls import GROUPS
+
 ROOT_USER = [each for each in users() if each.id == "root"]
 
 
@@ -213,6 +215,15 @@ def test_a_program_that_may_nowhere_be_executed_is_listed_where_it_would_be(lab:
     assert found.answers is not None and f"{first}/tool is outside the grants" in found.done.stderr
     assert found.subjects[0] == f"{first}/tool" and f"{second}/tool" not in found.subjects
     assert [answer["allowed"] for answer in found.answers][:2] == [False, True] and len(found.answers) > 2
+
+
+def test_a_loader_opens_libraries_by_openat_alone(lab: Lab) -> None:
+    listed = [name for name in GROUPS["@program"] if name != "openat"]
+    found = both(lab, policy(filesystem=grants([]), syscalls={"allow": listed}), "/usr/bin/true")
+    found.expect(starts=False)
+    assert found.answers is not None and found.answers[-1]["add"].startswith("openat to syscalls.allow (")
+    assert found.answers[-1]["note"] == "by which the loader opens libraries"
+    both(lab, policy(filesystem=grants([]), syscalls={"allow": ["@program"]}), "/usr/bin/true").expect(starts=True)
 
 
 def test_where_nothing_would_start_that_is_said_once(lab: Lab) -> None:

@@ -172,22 +172,6 @@ def test_a_program_that_is_not_listed_is_not_started_and_the_node_is_named(lab: 
     assert line.endswith("to filesystem.execute.allow"), line
 
 
-@ONCE
-@pytest.mark.parametrize(
-    ("execute", "lists"),
-    [
-        (["/usr/bin", "/usr/lib"], "filesystem.read.allow"),
-        (["/usr/lib"], "filesystem.read.allow and filesystem.execute.allow"),
-        (None, "filesystem.read.allow"),
-    ],
-)
-def test_a_program_must_be_in_every_list_that_the_line_names(lab: Lab, execute: list[str] | None, lists: str) -> None:
-    stated: dict[str, Any] = {"read": {"allow": ["/usr/lib"]}, "write": {"allow": []}}
-    stated.update({"execute": {"allow": execute}} if execute is not None else {})
-    line = assert_not_started(lab, launch(lab, policy(filesystem=stated), "/usr/bin/true"), 126, "not_executable")
-    assert line.endswith(f": /usr/bin/true is outside the grants; add /usr/bin to {lists}"), line
-
-
 # --- credentials.environment.allow ---
 
 OPERATOR = {

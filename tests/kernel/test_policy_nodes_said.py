@@ -16,7 +16,7 @@ import pytest
 from support.inside import SYSTEM, bare, grants, launch, policy, policy_file, under
 from support.launch import PYTHON, Lab
 from support.nodes import LOADER, foreseen, keys, listed, outcomes, preview, warnings, within
-from support.outcome import ONCE, assert_refused, one_error
+from support.outcome import ONCE, assert_not_started, assert_refused, one_error
 
 # --- {path: ..., optional: true} ---
 
@@ -256,3 +256,41 @@ def test_whose_policy_it_is_decides_whether_another_can_change_it(lab: Lab, case
         os.chown(place, owner, owner, follow_symlinks=False)
     folder.chmod(0o1755 if "sticky" in case else 0o755)
     assert exposed(lab, link) is said
+
+
+# --- why a program was not executed ---
+
+
+@ONCE
+@pytest.mark.parametrize("execute", [["/usr/bin/true"], ["/usr/lib"]])
+def test_no_list_is_named_that_the_policy_does_not_state(lab: Lab, execute: list[str]) -> None:
+    stated = {"write": {"allow": []}, "execute": {"allow": execute}}
+    line = assert_not_started(lab, launch(lab, policy(filesystem=stated), "/usr/bin/true"), 126, "not_executable")
+    assert "filesystem.read.allow" not in line and "filesystem.execute.allow" in line, line
+
+
+@ONCE
+@pytest.mark.parametrize("interpreter", ["plain", "folder"])
+def test_an_interpreter_that_is_no_program_is_named(lab: Lab, interpreter: str) -> None:
+    lab.file(lab.workspace / "plain", "x")
+    lab.directory(f"{lab.workspace.name}/folder")
+    lab.file(lab.workspace / "script", f"#!{lab.workspace}/{interpreter}\n", 0o755)
+    text = policy(filesystem={"read": {"allow": ["${system}", "${workdir}"]}, "write": {"allow": []}})
+    line = assert_not_started(lab, launch(lab, text, "./script"), 126, "not_executable")
+    assert f"its interpreter {lab.workspace}/{interpreter} is not an executable file" in line, line
+
+
+@ONCE
+@pytest.mark.parametrize(
+    ("execute", "lists"),
+    [
+        (["/usr/bin", "/usr/lib"], "filesystem.read.allow"),
+        (["/usr/lib"], "filesystem.read.allow and filesystem.execute.allow"),
+        (None, "filesystem.read.allow"),
+    ],
+)
+def test_a_program_must_be_in_every_list_that_the_line_names(lab: Lab, execute: list[str] | None, lists: str) -> None:
+    stated: dict[str, Any] = {"read": {"allow": ["/usr/lib"]}, "write": {"allow": []}}
+    stated.update({"execute": {"allow": execute}} if execute is not None else {})
+    line = assert_not_started(lab, launch(lab, policy(filesystem=stated), "/usr/bin/true"), 126, "not_executable")
+    assert line.endswith(f": /usr/bin/true is outside the grants; add /usr/bin to {lists}"), line

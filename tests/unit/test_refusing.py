@@ -248,6 +248,15 @@ def test_a_call_that_loading_a_program_takes_is_given_by_the_backend(place: Plac
     assert (found.allowed, found.by) == (True, ("what loading a program takes, which the backend adds",))
 
 
+def test_no_call_is_proposed_that_another_statement_takes_away_as_well(place: Place) -> None:
+    text = f"{CALLS}capabilities:\n  deny: [network_outbound, terminal_exec]\n"
+    for name in ("socket", "fork"):
+        found = place.ask(Action.SYSCALL, name, text)
+        assert (found.allowed, found.add) == (False, "") and "another statement takes it away as well" in found.why
+        assert any(line.startswith("capabilities.deny at ") for line in found.by)
+    assert place.ask(Action.SYSCALL, "mkdirat", text).add
+
+
 def test_a_call_that_is_not_listed_can_be_added(place: Place) -> None:
     found = place.ask(Action.SYSCALL, "mkdirat", CALLS)
     assert (found.allowed, found.by) == (False, (f"syscalls.allow at {place.at(3, 5)}",))

@@ -81,6 +81,7 @@ def _verbs(rights: int) -> tuple[Action, ...]:
 
 # What an action on a path is made of: of each line the filter must allow one call. An execve(2) every program has.
 _OPENING, _LISTING, _MAKING = ("openat", "open"), ("getdents64", "getdents"), ("mkdirat", "mkdir")
+_WRITING = (*_OPENING, "creat")
 
 
 def _calls(action: Action, target: Object) -> tuple[tuple[str, ...], ...]:
@@ -89,7 +90,9 @@ def _calls(action: Action, target: Object) -> tuple[tuple[str, ...], ...]:
         return ()
     if action is Action.READ:
         return (_OPENING, _LISTING) if target.kind is Kind.DIRECTORY else (_OPENING,)
-    return (_OPENING, _MAKING) if target.depth > 1 else (_OPENING,)
+    if target.kind is Kind.DIRECTORY:
+        return (_WRITING,)
+    return (_WRITING, _MAKING) if target.depth > 1 else (_WRITING,)
 
 
 def _with_calls(found: bpf.Filter, decided: Decision, needed: tuple[tuple[str, ...], ...]) -> Decision:

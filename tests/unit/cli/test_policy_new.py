@@ -69,6 +69,11 @@ def test_a_file_that_is_there_is_left_alone(lab: Lab) -> None:
     for taken in (path, link, lab.outside):
         done = lab.aasm("policy", "new", "--template", "go", "--output", str(taken))
         assert done.returncode == 2 and done.stderr == f"error: --output: {taken} exists already; name another file\n"
+    for name in ("p.json", "p.TOML"):
+        done = lab.aasm("policy", "new", "--template", "offline", "--output", name)
+        assert (done.returncode, os.path.lexists(lab.workspace / name)) == (2, False)
+        what = f"{name} would be read as another format than YAML; let it end with .yaml"
+        assert done.stderr == f"error: --output: {what}\n"
     assert path.read_text() == "mine" and not (lab.outside / "elsewhere").exists()
     assert sorted(os.listdir(lab.outside)) == ["link", "policy.yaml"]
 

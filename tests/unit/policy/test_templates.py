@@ -218,6 +218,10 @@ def test_a_directory_of_any_name_is_named_as_it_is(name: str, workdir: str) -> N
         ("//h/./user", "holds your home directory"),
         ("/h", "holds your home directory"),
         ("/", "holds your home directory"),
+        ("/usr", "belongs to the system"),
+        ("/etc", "belongs to the system"),
+        ("/etc/ssl/private", "belongs to the system"),
+        ("/dev/shm/x", "belongs to the system"),
     ],
 )
 def test_a_directory_that_no_policy_should_name_is_refused(workdir: str, what: str) -> None:
