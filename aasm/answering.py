@@ -81,14 +81,20 @@ def execution(
             if part.why.startswith(NOT_KNOWN):
                 break  # what is opened after it belongs to another file than the program would meet
     except needs.Unclear as problem:
-        why = f"{problem.where} {problem.what}, so nothing is known of what it takes besides"
-        if os.access(problem.where, os.R_OK, effective_ids=True):  # the contents are at fault, whatever is allowed
-            whole = whole._replace(why=why)
-        else:
-            parts.append(whole._replace(allowed=False, why=f"{NOT_KNOWN}{why}", by=(), add=""))
+        parts.append(whole._replace(allowed=False, why=_puzzling(problem), by=(), add=""))
     except HostError as problem:
         parts.append(whole._replace(allowed=False, why=f"{problem.where} {problem.what}", by=(), add=""))
     return _together(whole, parts)
+
+
+def _puzzling(problem: needs.Unclear) -> str:
+    """Say what becomes of a file that is no program here, or that this user cannot look into."""
+    what = f"{problem.where} {problem.what}"
+    if not os.access(problem.where, os.R_OK, effective_ids=True):
+        return f"{NOT_KNOWN}{what}, so nothing is known of what it takes besides"
+    if needs.takes_other_formats():
+        return f"{NOT_KNOWN}{what}, and this host may have programs for other formats (binfmt_misc)"
+    return f"the boundary allows it, and yet: {what}, which the kernel does not execute (ENOEXEC)"
 
 
 def _opened_with_it(

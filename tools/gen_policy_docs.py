@@ -6,8 +6,8 @@
     python tools/gen_policy_docs.py            write what changed
     python tools/gen_policy_docs.py --check    write nothing; exit 1 when a page differs from what the code says
 
-A part stands between two comments, `made: NAME` and `made: end`. What is outside them is written by hand and kept. A
-part is made once, in neither language: sentences, tables and items whose code stands between backticks.
+A part stands between two comments, `made: NAME` and `made: end`; what is outside them is kept as it was written. It is
+made once, in neither language: sentences, tables and items whose code stands between backticks.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from aasm.policy import (  # noqa: E402
     calls,
     cascade,
     expression,
+    faults,
     hosts,
     kinds,
     load,
@@ -52,11 +53,10 @@ from aasm.policy.schema import KEYS, LEASE_KEYS, SECTIONS, TOOL_KEYS, Join, Key 
 from aasm.policy.values import Policy  # noqa: E402
 
 PAGE, MANUAL = "docs/policy-format.md", "docs/man/aasm-policy.5"
+_TOOLS_AND_LEASES = ((TOOL, TOOL_KEYS), (LEASE, LEASE_KEYS))
 DESCRIBED: Mapping[str, Key] = {
-    **KEYS,
-    **{TOOL + name: key for name, key in TOOL_KEYS.items()},
-    **{LEASE + name: key for name, key in LEASE_KEYS.items()},
-}
+    **KEYS, **{above + name: key for above, keys in _TOOLS_AND_LEASES for name, key in keys.items()},
+}  # fmt: skip
 WORD = {join: join.name.lower() for join in Join}
 NOTHING = "nothing"
 
@@ -134,7 +134,7 @@ def limits() -> Part:
         ("a decimal number in a condition", f"{expression.MAX_DIGITS} digits"),
         ("hosts times ports", f"{lowering.MOST} destinations"),
         ("what two lists have in common", f"{cascade.MOST} entries"),
-        ("faults of one document that are told", str(kinds.MOST_FAULTS)),
+        ("faults of one document that are told", str(faults.MOST_FAULTS)),
     )
     return Table(("of", "at most"), rows)
 

@@ -12,6 +12,7 @@ Modes and capabilities are those of this process: ask as the user, and with the 
 
 from __future__ import annotations
 
+import os
 from typing import Iterator, Mapping
 
 from ..errors import HostError, InternalError
@@ -19,7 +20,7 @@ from .elf import Unclear
 from .execve import Start, follow, opened
 from .listing import OPTIONAL, File, Listing, May, Need, anything
 
-__all__ = ["OPTIONAL", "File", "May", "Need", "Unclear", "needs", "opened_by_execve"]
+__all__ = ["OPTIONAL", "File", "May", "Need", "Unclear", "needs", "opened_by_execve", "takes_other_formats"]
 
 _ITSELF = "the program itself"
 
@@ -54,3 +55,18 @@ def opened_by_execve(path: str, cwd: str) -> Iterator[File]:
         refused = refused or (file if file.refused else None)
     if refused:
         raise HostError(refused.refused, refused.path, "take the capabilities from the file: setcap -r")
+
+
+def takes_other_formats() -> bool:
+    """Say whether the kernel may hand a file that is no program to one that was registered for it (binfmt_misc).
+
+    So it is where that cannot be found out: another mount namespace may have registered one.
+    """
+    try:
+        found = set(os.listdir("/proc/sys/fs/binfmt_misc"))
+        if "status" in found:
+            return bool(found - {"register", "status"})
+        with open("/proc/filesystems", encoding="ascii") as stream:
+            return "binfmt_misc" in stream.read().split()
+    except OSError:
+        return True

@@ -12,7 +12,8 @@ from typing import Any, Container, Dict, List, Mapping, NoReturn, Optional, Sequ
 
 from ..errors import PolicyError
 from . import checks, kinds
-from .kinds import Kind, Reading
+from .faults import MOST_FAULTS, Enough, Reading
+from .kinds import Kind
 from .node import Document, Members, Node, refuse
 from .places import SYSTEM, command_line_entry, system_entry
 from .schema import AUTHORITY, LEASE_KEYS, LEASES, SCOPE, SECTIONS, TOOL_KEYS, TOOLS, TREE, Branch, Key
@@ -35,14 +36,14 @@ def validate(document: Document, refused_calls: Container[str] = ()) -> Policy:
 
 
 def examine(document: Document, refused_calls: Container[str] = ()) -> Tuple[Policy, List[PolicyError]]:
-    """Return the policy and every fault of the document by place; past kinds.MOST_FAULTS a last one says so.
+    """Return the policy and every fault of the document by place; past MOST_FAULTS a last one says so.
 
     With a fault the policy is not to be used.
     """
-    policy, found = _read_all(document, refused_calls, kinds.MOST_FAULTS)
+    policy, found = _read_all(document, refused_calls, MOST_FAULTS)
     faults = sorted(found, key=_position)
-    if len(faults) == kinds.MOST_FAULTS:
-        what = f"the first {kinds.MOST_FAULTS} faults that were found are told, and no more were looked for"
+    if len(faults) == MOST_FAULTS:
+        what = f"the first {MOST_FAULTS} faults that were found are told, and no more were looked for"
         faults.append(PolicyError(what, document.text_name, "mend those and look again"))
     return policy, faults
 
@@ -51,7 +52,7 @@ def _read_all(document: Document, refused_calls: Container[str], most: int) -> T
     reading, policy = Reading(document.text_name, refused_calls, most), None
     try:
         policy = reading.attempt(_policy, reading, document.root)
-    except kinds.Enough:
+    except Enough:
         pass
     return policy or Policy(document.text_name), reading.faults
 

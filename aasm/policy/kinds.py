@@ -8,14 +8,14 @@ Nothing here knows which key a value belongs to; `label` is its dotted name, for
 from __future__ import annotations
 
 import re
-from typing import Any, Callable, Container, List, NamedTuple, Optional, Sequence, Tuple, TypeVar
+from typing import Any, Callable, List, NamedTuple, Optional, Sequence
 
-from ..errors import PolicyError
 from ..model import privileges
 from ..model.ambient import supervisors_own
 from ..model.domains import DOMAINS
 from . import checks
-from .node import Node, refuse, shown, where
+from .faults import Kept, Reading
+from .node import Node, refuse, shown
 from .places import path_value
 from .values import Entry, Listing
 from .vocabulary import (
@@ -27,39 +27,6 @@ from .vocabulary import (
     NAMED_SCOPES,
     POSTURES as POSTURE_WORDS,
 )
-
-T = TypeVar("T")
-
-
-MOST_FAULTS = 1000  # of one document; who mends those sees the rest
-
-
-class Enough(Exception):
-    """So many faults were found that looking for more would only take time."""
-
-
-class Reading:
-    """One document while it is read: its name, the calls that nobody may be allowed, and every fault so far."""
-
-    def __init__(self, name: str, refused_calls: Container[str] = (), most: int = MOST_FAULTS) -> None:
-        self.name, self.refused_calls, self.most = name, refused_calls, most
-        self.faults: List[PolicyError] = []
-        self.patterns = 0  # characters of all patterns so far, as they are counted
-
-    def attempt(self, read: Callable[..., T], *args: Any) -> Optional[T]:
-        """Return what `read` gives, or None once its PolicyError has been kept."""
-        try:
-            return read(*args)
-        except PolicyError as problem:
-            self.faults.append(problem.with_traceback(None))
-            if len(self.faults) >= self.most:
-                raise Enough from None
-            return None
-
-    def at(self, node: Node) -> Tuple[str]:
-        """Return the origin of a node, as entries keep it."""
-        return (where(self.name, node),)
-
 
 One = Callable[[Reading, Node, str], Entry]
 
@@ -299,13 +266,19 @@ def _path(reading: Reading, node: Node, label: str) -> Entry:
     if not isinstance(node.value, dict):
         text = checks.text(reading.name, node, label)
         return _entry(reading, node, path_value(text, reading.at(node)[0]), text)
-    found = checks.members(reading.name, node, label, ("path", "optional"))
+    found, known = reading.members(node, label, ("path", "optional"))
     if "path" not in found:
         refuse(reading.name, node, f"{label} has no path", "write it as {path: /an/absolute/path, optional: true}")
-    inner, stated = found["path"].node, found.get("optional")
-    text = checks.text(reading.name, inner, f"path of {label}")
-    optional = stated is not None and checks.truth(reading.name, stated.node, f"optional of {label}")
-    return _entry(reading, inner, path_value(text, reading.at(inner)[0]), text, optional)
+    entry, stated = reading.attempt(_inner_path, reading, found["path"].node, f"path of {label}"), found.get("optional")
+    optional = stated and reading.attempt(checks.truth, reading.name, stated.node, f"optional of {label}")
+    if not known or entry is None or (stated is not None and optional is None):
+        raise Kept
+    return entry._replace(optional=bool(optional))
+
+
+def _inner_path(reading: Reading, node: Node, label: str) -> Entry:
+    text = checks.text(reading.name, node, label)
+    return _entry(reading, node, path_value(text, reading.at(node)[0]), text)
 
 
 def _host(reading: Reading, node: Node, label: str) -> Entry:
@@ -324,16 +297,20 @@ class Hours(NamedTuple):
 
 
 def _hours(reading: Reading, node: Node, label: str) -> Entry:
-    found = checks.members(reading.name, node, label, ("start", "end", "timezone"))
+    found, known = reading.members(node, label, ("start", "end", "timezone"))
     for key in ("start", "end"):
         if key not in found:
             refuse(reading.name, node, f"{label} has no {key}", 'write start and end as "HH:MM"')
-    start, end = (_clock(reading, found[key].node, f"{label}.{key}") for key in ("start", "end"))
-    if start.value >= end.value:
+    start, end = (reading.attempt(_clock, reading, found[key].node, f"{label}.{key}") for key in ("start", "end"))
+    zone: Optional[Entry] = Entry("UTC", "UTC", ())
+    if "timezone" in found:
+        zone = reading.attempt(_timezone, reading, found["timezone"].node, f"{label}.timezone")
+    if start is not None and end is not None and start.value >= end.value:
         what = f"{label} begins at {start.text} and ends at {end.text}, which is not later"
         refuse(reading.name, found["end"].node, what, "write an end behind the start, on the same day")
-    zone = _timezone(reading, found["timezone"].node, f"{label}.timezone").text if "timezone" in found else "UTC"
-    return _entry(reading, node, Hours(start.value, end.value, zone), f"{start.text}-{end.text} {zone}")
+    if not known or start is None or end is None or zone is None:
+        raise Kept
+    return _entry(reading, node, Hours(start.value, end.value, zone.text), f"{start.text}-{end.text} {zone.text}")
 
 
 _TIME = _matching(TIME_OF_DAY, "a time of day", 'write "HH:MM" in quotes, from 00:00 to 23:59')

@@ -51,13 +51,7 @@ def make(path):
             os.rmdir(item) if os.path.isdir(item) else os.unlink(item)
 
 def execute(path):
-    try:
-        pid = os.posix_spawn(path, [path], {})
-    except OSError as problem:
-        if problem.errno == errno.ENOEXEC:  # it could be executed, and is no program
-            return
-        raise
-    os.waitpid(pid, 0)
+    os.waitpid(os.posix_spawn(path, [path], {}), 0)
 
 WAYS = {"read": read, "write": write, "exec": execute}
 

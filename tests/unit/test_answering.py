@@ -192,7 +192,7 @@ def test_what_a_file_takes_that_cannot_be_read_is_not_known(place: Place, monkey
     path = f"{place.top}/ws/file"
     found, asked = place.resolution(FILES), Question(Action.EXECUTE, path, answering.target(path))
     told = answering.execution(found, found.policy, asked, no_modes)
-    assert told.allowed and "is neither an ELF file nor a script" in told.why  # ENOEXEC, whatever the boundary is
+    assert not told.allowed and "is neither an ELF file nor a script" in told.why  # ENOEXEC, whatever the boundary is
     monkeypatch.setattr("os.access", lambda path, mode, **more: mode != os.R_OK)
     told = answering.execution(found, found.policy, asked, no_modes)
     assert (told.allowed, told.by, told.add) == (False, (), "") and told.why.startswith(f"not known: {path} ")

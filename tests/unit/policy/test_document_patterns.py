@@ -13,7 +13,7 @@ import pytest
 from bench import documents
 
 from aasm.errors import PolicyError
-from aasm.policy.document import examine
+from aasm.policy.document import examine, validate
 from aasm.policy.reader import read_document
 
 
@@ -72,3 +72,19 @@ def test_what_only_the_compiler_of_re_refuses_is_refused(text: str) -> None:
 def test_what_re_raises_anything_for_is_no_pattern(text: str) -> None:
     (fault,) = faults_of([text])
     assert "is no regular expression" in fault.what
+
+
+FAULTS_OF_ONE_VALUE = [
+    ('{"filesystem": {"read": {"allow": [{"path": "rel", "optional": "yep", "foo": 1}]}}}', ["foo", "rel", "optional"]),
+    ('{"schedule": {"active_hours": {"start": "18:00", "end": "08:00", "timezone": "Mars/X"}}}', ["ends at", "Mars/X"]),
+    ('{"schedule": {"active_hours": {"start": "x", "end": 1, "zone": "UTC"}}}', ['"zone"', '"x"', "end"]),
+]
+
+
+@pytest.mark.parametrize(("text", "said"), FAULTS_OF_ONE_VALUE)
+def test_of_a_value_of_several_parts_every_fault_is_told(text: str, said: List[str]) -> None:
+    policy, faults = examine(read_document(text.encode(), "p"))
+    found = " | ".join(map(str, faults))
+    assert len(faults) == len(said) and all(word in found for word in said), found
+    with pytest.raises(PolicyError):
+        validate(read_document(text.encode(), "p"))
