@@ -57,7 +57,7 @@ def version_of(program: str) -> Job:
 
 GIT = """
 git init -q -b main . && git config user.name Tester && git config user.email tester@example.org
-echo 42 > file; git add .; git commit -qm first; git checkout -qb side; git worktree add -q ../work/linked main
+echo 42 > file; git add .; git commit -qm first; git checkout -qb side; git worktree add -q linked main
 git gc -q; git clone -q . copy; cp copy/file answer
 """
 PYTHON = """

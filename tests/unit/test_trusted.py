@@ -23,7 +23,7 @@ from aasm.surroundings import Surroundings
 HERE = form_of(os.path.realpath(sys.executable))
 
 
-def around(environ: Optional[Dict[str, str]] = None, cwd: str = "/nowhere/work") -> Surroundings:
+def around(environ: Optional[Dict[str, str]] = None, cwd: str = "/nowhere/here") -> Surroundings:
     given = {os.fsencode(name): os.fsencode(value) for name, value in (environ or {}).items()}
     return Surroundings(given, "/nowhere/home", cwd, "/nowhere/state")
 
@@ -90,8 +90,8 @@ def test_the_source_has_both_layouts() -> None:
 def test_the_variables_of_the_loader_count() -> None:
     environ = {"LD_LIBRARY_PATH": "/one;two:", "LD_PRELOAD": "/p.so q.so:./r.so", "LD_AUDIT": "/s.so"}
     found = {(item.path, item.inside) for item in listed(around(environ))}
-    folders = {("/one", False), ("/nowhere/work/two", False), ("/nowhere/work/", False)}
-    files = {("/p.so", True), ("/nowhere/work/./r.so", True), ("/s.so", True)}
+    folders = {("/one", False), ("/nowhere/here/two", False), ("/nowhere/here/", False)}
+    files = {("/p.so", True), ("/nowhere/here/./r.so", True), ("/s.so", True)}
     assert folders | files <= found
     assert not [path for path, _ in found if path.endswith("q.so")]  # by name alone: looked for in the directories
     without = {(item.path, item.inside) for item in listed(around())}
@@ -135,7 +135,7 @@ def started(monkeypatch: pytest.MonkeyPatch, file: Optional[str]) -> None:
     [
         ("#!/opt/py -I\n", ["/opt/py"]),
         ("#! /usr/bin/env python3\n", ["/usr/bin/env"]),
-        ("#!py\n", ["/nowhere/work/py"]),
+        ("#!py\n", ["/nowhere/here/py"]),
         ("#!\n", []),
         ("import sys\n", []),
         ("#!/a\0b c\n", ["/a"]),
@@ -148,7 +148,7 @@ def test_the_script_and_what_its_first_line_names(
     script = tmp_path / "aasm"
     script.write_text(first + "pass\n")
     started(monkeypatch, str(script))
-    assert trusted._script("/nowhere/work") == [str(script), *named]
+    assert trusted._script("/nowhere/here") == [str(script), *named]
 
 
 def test_a_script_that_is_a_pipe_or_a_directory_is_listed_and_nobody_waits_for_it(

@@ -56,7 +56,7 @@ def timed(stage, work, *args):
         before = made.get(stage, (0.0, 0.0))
         made[stage] = (before[0] + time.process_time() - cpu, before[1] + time.perf_counter() - wall)
 
-here = Places("/nowhere/work", "/nowhere/home", ("/usr", "/etc"))
+here = Places("/nowhere/here", "/nowhere/home", ("/usr", "/etc"))
 try:
     read = [timed("read", reader.read_file, path) for path in sys.argv[3:]]
     valid = [timed("validate", document.validate, item) for item in read]
