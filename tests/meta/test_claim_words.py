@@ -11,8 +11,8 @@ from typing import Dict, List
 
 import pytest
 import support.claim_words as words
+from project import ROOT
 from support.claim_sentences import BESIDE, SENTENCES
-from support.tree import ROOT
 
 from aasm.cli import policy
 

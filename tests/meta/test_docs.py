@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import List, Set
 
 import pytest
-from support.tree import ROOT, project_files
+from project import ROOT, project_files
 
 from aasm.cli import policy
 from aasm.cli.run import _refused

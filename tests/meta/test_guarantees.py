@@ -7,8 +7,8 @@ from __future__ import annotations
 import re
 from typing import List
 
+from project import ROOT
 from support.host import facts_for_abi
-from support.tree import ROOT
 
 from aasm._sys import landlock
 from aasm.backends.native import capability, floor, rules

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import List
 
 import pytest
-from support.tree import ROOT
+from project import ROOT
 
 # Beyond a bare interpreter (-I -S), importing the launcher may load these and nothing else.
 LAUNCHER_MAY_LOAD = frozenset(

@@ -10,10 +10,10 @@ from types import SimpleNamespace
 from typing import Any, Dict, Iterator, List, Set, Type
 
 import pytest
+from project import ROOT, python_files
 from support.host import facts_for_abi
 from support.reports import CASES, LAUNCHED
 from support.runs import IDENTITY, after, before
-from support.tree import ROOT, python_files
 
 from aasm import backends, bind, evidence
 from aasm.backends.native import capability

@@ -13,10 +13,10 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Dict, List, Set, Tuple
+from typing import Dict, List, Tuple
 
 import pytest
-from support.tree import PACKAGE, ROOT, imports, module_name, package_modules, parsed, python_files
+from project import PACKAGE, ROOT, imports, module_name, package_modules, parsed, python_files, reached
 
 # The first row whose name is the module, or a folder that holds it, decides: its level, and the stage that it is part
 # of. Modules of one stage may import each other, as far as their levels allow.
@@ -152,25 +152,12 @@ def test_only_the_kernel_layer_imports_ctypes() -> None:
 
 
 def test_the_launcher_reaches_the_boundary_and_the_order_and_nothing_else_of_ours() -> None:
-    assert reached({"launcher"}) - {"", "_sys"} == LAUNCHER_MAY | {"launcher"}
-
-
-def reached(start: Set[str]) -> Set[str]:
-    """Return every module that importing `start` can lead to."""
-    graph: Dict[str, Set[str]] = {}
-    for path in python_files(PACKAGE):
-        graph[inside(module_name(path))] = {imported for _, _, imported in edges(path)}
-    seen: Set[str] = set()
-    waiting = set(start)
-    while waiting:
-        name = waiting.pop()
-        seen.add(name)
-        waiting |= graph.get(name, set()) - seen
-    return seen
+    own = {inside(name) for name in reached({f"{PACKAGE}.launcher"})}
+    assert own - {"", "_sys"} == LAUNCHER_MAY | {"launcher"}
 
 
 def test_the_verifier_needs_receipt_model_and_errors_only() -> None:
-    own = reached({"receipt", "receipt.__main__"}) - {""}
+    own = {inside(name) for name in reached({f"{PACKAGE}.receipt.__main__"})} - {""}
     assert "receipt.rules" in own
     assert {name for name in own if not any(under(name, folder) for folder in VERIFIER_MAY)} == set()
 

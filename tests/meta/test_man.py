@@ -21,7 +21,7 @@ from typing import Dict, List, Tuple
 
 import meta.test_docs as documents
 import pytest
-from support.tree import ROOT, python_files
+from project import ROOT, python_files
 
 from aasm.backends.native.floor import REFUSED_CALLS
 from aasm.cli import policy

@@ -12,7 +12,7 @@ import re
 from typing import Dict, List, Set
 
 import meta.test_layers as layers
-from support.tree import PACKAGE, ROOT, module_name, python_files
+from project import PACKAGE, ROOT, module_name, python_files
 
 TEXT = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 TREE = re.compile(rf"^```text\n({PACKAGE}/\n.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Dict, Iterator, List, Pattern, Tuple
 
 import pytest
-from support.tree import ROOT, parsed, project_files, python_files
+from project import ROOT, parsed, project_files, python_files
 
 COPYRIGHT = "SPDX-FileCopyrightText: 2026 The aasm authors"
 LICENSE = "SPDX-License-Identifier: Apache-2.0"
@@ -145,6 +145,18 @@ NO_PLACE = ("/".join(("", "var", "work", "x")), "/".join(("frame", "work", "y"))
 @pytest.mark.parametrize("line", ["${workdir}/src", "a home directory such as ~/.ssh", *NO_PLACE])
 def test_the_patterns_leave_alone_what_is_right(line: str) -> None:
     assert not any(pattern.search(line) for pattern in FORBIDDEN.values())
+
+
+def test_a_tree_without_git_has_the_same_files(tmp_path: Path) -> None:
+    for path in project_files():
+        copy = tmp_path / path.relative_to(ROOT)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_bytes(b"")
+    for left in (".git-is-no-file", "aasm/__pycache__/run.cpython-39.pyc", "build/lib/x.py", "aasm.egg-info/PKG-INFO"):
+        (tmp_path / left).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / left).write_bytes(b"")
+    ours = [path.relative_to(tmp_path) for path in project_files(tmp_path)]
+    assert ours == [path.relative_to(ROOT) for path in project_files()]
 
 
 def test_text_files_are_utf8_with_plain_line_ends() -> None:

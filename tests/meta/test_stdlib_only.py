@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import FrozenSet
 
 import pytest
-from support.tree import PACKAGE, ROOT, imports, package_modules, python_files
+from project import PACKAGE, ROOT, imports, package_modules, python_files
 
 # Newer than the oldest Python: only inside a function or a `try`, where it may be missing.
 NEWER = {"tomllib": (3, 11)}

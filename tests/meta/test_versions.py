@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 
 import build_backend
-from support.tree import ROOT
+from project import ROOT
 
 import aasm
 

@@ -15,8 +15,8 @@ import re
 from pathlib import Path
 from typing import Dict, Iterable, Iterator, List, NamedTuple, Set, Tuple
 
+from project import ROOT, project_files, python_files
 from support.claim_sentences import BESIDE, SENTENCES
-from support.tree import ROOT, project_files, python_files
 
 
 class Word(NamedTuple):

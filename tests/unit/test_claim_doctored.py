@@ -9,12 +9,12 @@ import json
 from typing import Any, Callable, Dict, List, Sequence, Set, Tuple
 
 import pytest
+from project import ROOT
 from support.claim_outputs import judge_dry_run, judge_json, judge_stderr
 from support.claim_records import judge_ledger, judge_receipt, judge_status, judge_verdict, said_in_receipt
 from support.claims import PREVENTION, RULES, Finding, judge_block, judge_summary, only, said_in, split_block
 from support.reports import CASES
 from support.runs import after, before, resolution, spawn_spec
-from support.tree import ROOT
 
 from aasm import evidence
 from aasm.cli import machine, preview

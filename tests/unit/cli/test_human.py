@@ -12,6 +12,7 @@ from typing import Any, Dict, List, Sequence, Tuple
 
 import pytest
 from meta.test_hot_path import NEVER_ON_THE_WAY
+from project import ROOT
 from support.reports import (
     CASES,
     DENY_ALL,
@@ -26,7 +27,6 @@ from support.reports import (
     wanted,
 )
 from support.runs import after, before, ended, resolution, resolved
-from support.tree import ROOT
 
 from aasm._sys import boundary
 from aasm.backends.native.capability import MECHANISMS

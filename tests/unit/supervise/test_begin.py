@@ -13,7 +13,7 @@ import sys
 from typing import Any, Callable, Dict, List, Tuple
 
 import pytest
-from support.tree import ROOT
+from project import ROOT
 
 from aasm.errors import HostError
 from aasm.supervise import begin

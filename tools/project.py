@@ -1,19 +1,26 @@
 # SPDX-FileCopyrightText: 2026 The aasm authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests about the tree itself share: which files are the project's, and what a module imports."""
+"""Which files are the project's, and what a module of it imports: the one answer for all tools and tests.
+
+It reads this tree and changes nothing. Where git or its folder is missing (an unpacked archive, a bare copy) the tree
+is walked instead, and a test holds the two answers equal.
+"""
 
 from __future__ import annotations
 
 import ast
+import os
+import shutil
 import subprocess
 from pathlib import Path
-from typing import Iterator, List, NamedTuple, Set
+from typing import Iterable, Iterator, List, NamedTuple, Set
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "aasm"
 
-# Where there is no git (an unpacked archive), these are not the project's.
+# What tools and editors leave in a tree, and what hidden names are the project's nevertheless.
 _NOT_OURS = {"__pycache__", "build", "dist"}
+_HIDDEN_AND_OURS = {".ci", ".gitignore"}
 
 
 class Import(NamedTuple):
@@ -24,21 +31,25 @@ class Import(NamedTuple):
     at_top: bool
 
 
-def project_files() -> List[Path]:
-    """Return every file that is tracked, or is new and not ignored."""
-    command = ["git", "-c", "safe.directory=*", "-C", str(ROOT), "ls-files", "-z"]
+def project_files(root: Path = ROOT) -> List[Path]:
+    """Return every file of the tree at `root` that is tracked, or is new and not ignored, sorted by its path."""
+    return sorted(_listed(root) if (root / ".git").exists() and shutil.which("git") else _walked(root))
+
+
+def _listed(root: Path) -> Iterator[Path]:
+    command = ["git", "-c", "safe.directory=*", "-C", str(root), "ls-files", "-z"]
     command += ["--cached", "--others", "--exclude-standard"]
-    if not (ROOT / ".git").exists():
-        return sorted(_walked())
-    listed = subprocess.run(command, capture_output=True, check=True).stdout.decode("utf-8")
-    return sorted(path for path in (ROOT / name for name in listed.split("\0") if name) if path.is_file())
+    names = subprocess.run(command, capture_output=True, check=True).stdout.split(b"\0")
+    paths = (root / os.fsdecode(name) for name in names if name)
+    return (path for path in paths if path.is_file() or path.is_symlink())
 
 
-def _walked() -> Iterator[Path]:
-    for path in ROOT.rglob("*"):
-        parts = path.relative_to(ROOT).parts
-        hidden = any(part.startswith(".") and part not in (".ci", ".gitignore") for part in parts)
-        if path.is_file() and not hidden and not _NOT_OURS.intersection(parts):
+def _walked(root: Path) -> Iterator[Path]:
+    for path in root.rglob("*"):
+        parts = path.relative_to(root).parts
+        hidden = any(part.startswith(".") and part not in _HIDDEN_AND_OURS for part in parts)
+        left = path.suffix == ".pyc" or any(part in _NOT_OURS or part.endswith(".egg-info") for part in parts)
+        if (path.is_file() or path.is_symlink()) and not hidden and not left:
             yield path
 
 
@@ -77,6 +88,25 @@ def imports(path: Path, modules: Set[str]) -> List[Import]:
             names = [f"{base}.{alias.name}" for alias in node.names]
             found += [Import(node.lineno, name if name in modules else base, id(node) in top) for name in names]
     return found
+
+
+def reached(start: Iterable[str]) -> Set[str]:
+    """Return the modules of the package that importing those named `start` can lead to, their folders included."""
+    modules = package_modules()
+    files = {module_name(path): path for path in python_files(PACKAGE)}
+    seen: Set[str] = set()
+    waiting = set(start)
+    while waiting:
+        name = waiting.pop()
+        seen.add(name)
+        found = {one.name for one in imports(files[name], modules)} & modules if name in files else set()
+        waiting |= (found | set(_folders(name))) - seen
+    return seen
+
+
+def _folders(name: str) -> List[str]:
+    """Return the packages that a module lies in: importing it runs their `__init__` first."""
+    return [name[:at] for at, sign in enumerate(name) if sign == "."]
 
 
 def _absolute(node: ast.ImportFrom, path: Path) -> str:
