@@ -33,8 +33,8 @@ def project(tmp_path: Path, test: str) -> Path:
     shutil.copytree(ROOT / "tools", tree / "tools", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", tree)
     (tree / "tests" / "test_one.py").write_text(test, encoding="utf-8")
-    for name in ("gen_syscalls.py", "golden.py", "gen_policy_docs.py"):  # what they check is not in this tree
-        (tree / "tools" / name).write_text("", encoding="utf-8")
+    for _, arguments in check.CHECKS:  # what they check is not in this tree
+        (tree / arguments[0]).write_text("", encoding="utf-8")
     command = tree / "tools" / "check.py"
     command.write_text(without_linters(command.read_text(encoding="utf-8")), encoding="utf-8")
     home = tree / ".venv-check" / MINOR
