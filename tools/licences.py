@@ -21,8 +21,9 @@ FOLDER = "LICENSES/"
 
 _PUBLISHED = "cfc7749b96f63bd31c3c42b5c471bf756814053e847c10f3eb003417bc523d30"  # SHA-256 of the licence's own text
 
-# A tag counts wherever it stands in a file, as it does for other tools; what may follow its value ends a comment.
-_TAG = re.compile(rb"SPDX-(License-Identifier|FileCopyrightText):[ \t]*([^\r\n]*?)[ \t]*(?:-->|\*/)?[ \t\r]*$", re.M)
+# A tag counts wherever it stands in a file, as it does for other tools.
+_TAG = re.compile(rb"SPDX-(License-Identifier|FileCopyrightText):([^\r\n]*)")
+_ENDS = ("-->", "*/")  # of a comment, behind the value
 _KEYS = ("path", "SPDX-FileCopyrightText", "SPDX-License-Identifier")
 _LINE = re.compile(rf'({"|".join(_KEYS)}) = ("[^"\\]+"|\["[^"\\]+"(?:, "[^"\\]+")*\])')
 
@@ -60,10 +61,15 @@ def stated(name: str, data: bytes, annotations: Sequence[Annotation] = ()) -> St
 def _own(data: bytes) -> Stated:
     found: Dict[bytes, List[str]] = {b"License-Identifier": [], b"FileCopyrightText": []}
     for tag, value in _TAG.findall(data) if b"SPDX-" in data else ():
-        found[tag].append(value.decode("utf-8", "backslashreplace"))
+        found[tag].append(_value(value))
     if hashlib.sha256(data).hexdigest() == _PUBLISHED:
         found[b"License-Identifier"].append(LICENCE)
     return Stated(*(tuple(sorted(set(values))) for values in found.values()))
+
+
+def _value(text: bytes) -> str:
+    value = text.decode("utf-8", "backslashreplace").strip()
+    return next((value[: -len(end)].rstrip() for end in _ENDS if value.endswith(end)), value)
 
 
 def read_annotations(data: bytes) -> List[Annotation]:

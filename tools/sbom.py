@@ -128,10 +128,10 @@ def version_of(files: Mapping[str, bytes]) -> str:
 def tree_entries(root: Path = ROOT) -> List[Tuple[str, bytes]]:
     """Return (name, bytes) of every project file of the tree at `root`; SbomError where one cannot be read."""
     try:
-        named = [(path.relative_to(root).as_posix(), path) for path in project_files(root)]
+        named = {path.relative_to(root).as_posix(): path for path in project_files(root)}  # once, also amid a merge
     except (OSError, subprocess.CalledProcessError) as problem:
         raise SbomError(f"the files of this tree cannot be listed: {shown(str(problem))}") from problem
-    return [(name, read_file(path, name)) for name, path in named if name != NAME]
+    return [(name, read_file(path, name)) for name, path in named.items() if name != NAME]
 
 
 def read_file(path: Path, name: str) -> bytes:
@@ -147,8 +147,10 @@ def read_file(path: Path, name: str) -> bytes:
         finally:
             os.close(descriptor)
     except OSError as problem:
-        what = "is a symbolic link" if problem.errno == errno.ELOOP else f"cannot be read ({problem.strerror})"
-        raise SbomError(f"{shown(name)}: {what}; put a regular file in its place") from problem
+        if problem.errno == errno.ELOOP:
+            raise SbomError(f"{shown(name)}: is a symbolic link; put a regular file in its place") from problem
+        what = f"cannot be read ({problem.strerror}); see that it is there and readable"
+        raise SbomError(f"{shown(name)}: {what}") from problem
     if not regular:
         raise SbomError(f"{shown(name)}: is no regular file; put one in its place")
     if len(data) > LARGEST:
@@ -165,24 +167,36 @@ def check(root: Path = ROOT) -> List[str]:
     """Return every reason for which the tree at `root` is not what its SBOM and its licences say."""
     entries = tree_entries(root)
     files = dict(entries)
-    said = [f"{NAME}: {one}" for one in faults(read_file(root / NAME, NAME), entries)]
+    try:
+        data = read_file(root / NAME, NAME)
+    except SbomError as problem:
+        raise SbomError(f"{problem}, or run tools/sbom.py") from problem
+    said = [f"{NAME}: {one}" for one in faults(data, entries)]
     return [*said, *_licence_faults(files), *_added_faults(files, root)]
 
 
 def _licence_faults(files: Mapping[str, bytes]) -> List[str]:
-    return licences.faults({name: data for name, data in files.items() if name not in ADDED})
+    return [shown(one) for one in licences.faults({name: files[name] for name in files if name not in ADDED})]
 
 
 def _added_faults(files: Mapping[str, bytes], root: Path) -> List[str]:
     """Return what is wrong with the files that a build adds to a source archive, and that the SBOM does not list."""
-    import build_backend  # here, since it makes the SBOMs of archives with this module
-
     said = []
-    if "PKG-INFO" in files and files["PKG-INFO"] != build_backend.Project(str(root)).metadata():
+    if "PKG-INFO" in files and files["PKG-INFO"] != _metadata(root):
         said.append("PKG-INFO: is not what this tree gives")
     if "REVISION" in files and not re.fullmatch(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?\n", files["REVISION"]):
         said.append("REVISION: is not the hash of one commit")
     return said
+
+
+def _metadata(root: Path) -> Optional[bytes]:
+    """Return the metadata of an archive of the tree at `root`; None where the tree does not state them."""
+    import build_backend  # here, since it makes the SBOMs of archives with this module
+
+    try:
+        return build_backend.Project(str(root)).metadata()
+    except (OSError, ValueError, KeyError):
+        return None
 
 
 def made(root: Path = ROOT) -> bytes:

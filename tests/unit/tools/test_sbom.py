@@ -177,11 +177,15 @@ def _put(data: bytes) -> Callable[[Path], Any]:
 
 
 def _instead(make: Callable[[Path], Any]) -> Callable[[Path], Any]:
-    return lambda tree: [(tree / sbom.NAME).unlink(), make(tree / sbom.NAME)]
+    def spoil(tree: Path) -> None:
+        (tree / sbom.NAME).unlink()
+        make(tree / sbom.NAME)
+
+    return spoil
 
 
 NO_SBOM: Dict[str, Tuple[Callable[[Path], Any], str]] = {
-    "missing": (_instead(lambda path: None), "No such file or directory"),
+    "missing": (_instead(lambda path: None), "(No such file or directory); see that it is"),
     "empty": (_put(b""), "no JSON: Expecting value at line 1, column 1; run tools/sbom.py"),
     "no JSON": (_put(b'{"a": 1,}'), "no JSON: "),
     "cut": (_put(sbom.render(GOOD)[:-3]), "no JSON: "),
@@ -236,7 +240,8 @@ def test_a_file_that_is_huge_is_not_read(
     monkeypatch.setattr(sbom, "LARGEST", 1 << 20)
     code, out, err = ran(["--check"], tree, capsys)
     assert (code, out) == (2, "")
-    assert err == "error: SBOM.spdx.json: is larger than 1 MiB, unlike all of ours; take it away\n"
+    said = "is larger than 1 MiB, unlike all of ours; take it away, or run tools/sbom.py"
+    assert err == f"error: SBOM.spdx.json: {said}\n"
 
 
 SPOILT: Dict[str, Tuple[Callable[[Path], Any], str]] = {
@@ -273,6 +278,13 @@ def test_a_file_that_vanishes_is_one_line(
         assert err.startswith("error: gone: cannot be read (No such file")
 
 
+def test_a_file_that_git_names_several_times_amid_a_merge_is_listed_once(
+    tree: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sbom, "project_files", lambda root: [path for path in project_files(root) for _ in range(3)])
+    assert ran(["--check"], tree, capsys) == (0, "", "")
+
+
 def test_a_repository_that_is_broken_is_one_line(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tree / ".git").mkdir()
     code = sbom.main(["--check"], tree)
@@ -300,6 +312,8 @@ def test_what_a_build_adds_is_judged_without_being_listed(tree: Path, capsys: py
         file.write(b"more\n")
     said = "PKG-INFO: is not what this tree gives\nREVISION: is not the hash of one commit\n"
     assert ran(["--check"], tree, capsys)[:2] == (1, said)
+    (tree / "pyproject.toml").unlink()
+    assert ran([], tree, capsys)[0] == 0 and ran(["--check"], tree, capsys)[:2] == (1, said)
 
 
 def test_licences_are_part_of_the_check(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -307,6 +321,10 @@ def test_licences_are_part_of_the_check(tree: Path, capsys: pytest.CaptureFixtur
     assert ran([], tree, capsys)[0] == 0
     code, out, _ = ran(["--check"], tree, capsys)
     assert (code, out.count("\n")) == (1, 1) and out.startswith("new.py: states no licence and no copyright; ")
+    (tree / "new.py").write_bytes(HEADER + b"# SPDX-" b"License-Identifier: \x1b[2J\n")
+    assert ran([], tree, capsys)[0] == 0
+    code, out, _ = ran(["--check"], tree, capsys)
+    assert (code, out.count("\n")) == (1, 1) and out.startswith("new.py: states the licence \\u001b[2J, and ")
 
 
 @pytest.mark.parametrize("argv", [["--chek"], ["--check", "--check"], ["x"]])
