@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from aasm.backends.native.floor import REFUSED_CALLS  # noqa: E402
-from aasm.cli import policy as commands_of_policy  # noqa: E402
+from aasm.cli import COMMANDS  # noqa: E402
 from aasm.model import privileges  # noqa: E402
 from aasm.model.domains import DOMAINS  # noqa: E402
 from aasm.model.requirements import RequirementPosture  # noqa: E402
@@ -240,16 +240,14 @@ def files() -> Part:
 
 def commands() -> Part:
     """Say what each command says, and what it takes, as their parsers do."""
-    said = dict(re.findall(r"^  (\w+) +(.+)$", commands_of_policy.USAGE_TEXT, re.MULTILINE))
-    names = commands_of_policy._NAMES
-    rows = ((code(f"aasm policy {name}"), said[name], listed(_taken(name)) or NOTHING) for name in names)
+    said = {words[1]: says for words, (_, says) in COMMANDS.items() if words[0] == "policy"}
+    rows = ((code(f"aasm policy {name}"), said[name], listed(_taken(name)) or NOTHING) for name in said)
     return Table(("command", "says", "takes"), tuple(rows))
 
 
 def _taken(name: str) -> Iterator[str]:
-    """Yield the options and arguments of a command; one without a parser of its own has none."""
-    made = getattr(importlib.import_module(f"aasm.cli.policy_{name}"), "_parser", None)
-    for action in made()._actions if made else ():
+    """Yield the options and arguments of a command."""
+    for action in importlib.import_module(f"aasm.cli.policy_{name}")._parser()._actions:
         if not isinstance(action, argparse._HelpAction):
             yield " ".join((*action.option_strings[:1], *([] if action.nargs == 0 else [str(action.metavar)])))
 

@@ -12,20 +12,31 @@ import sys
 from typing import Iterable, Optional
 
 from .. import __version__
-from ..errors import OK, REFUSED, AasmError, HostError, RefusalError, UsageError, one_line, system_text
+from ..errors import OK, REFUSED, AasmError, HostError, InternalError, RefusalError, UsageError, one_line, system_text
 
-USAGE_TEXT = """\
-usage: aasm run exec [OPTIONS] -- PROGRAM [ARGS...]
-       aasm policy validate|show|explain|new|diff|schema [OPTIONS]
-       aasm receipt verify RECEIPT...
-       aasm --version | --help
+# Every command: the words that name it, what may follow them, and what it is for. There is no other: dispatch, usage,
+# errors and completions go by this table.
+COMMANDS: dict[tuple[str, ...], tuple[str, str]] = {
+    ("run", "exec"): ("[OPTIONS] -- PROGRAM [ARGS...]", "launch a program"),
+    ("policy", "validate"): ("[--json] FILE...", "every fault of policy files, each with its line"),
+    ("policy", "show"): ("[OPTIONS]", "the policy that a launch would go by, merged, each value with its origin"),
+    ("policy", "explain"): ("[OPTIONS]", "whether something is allowed, by which rule, and what to add"),
+    ("policy", "new"): ("--template NAME [OPTIONS]", "a commented starting policy for this host"),
+    ("policy", "diff"): ("[OPTIONS] A B", "what one policy permits and the other does not"),
+    ("policy", "schema"): ("", "the JSON Schema of a policy"),
+    ("receipt", "verify"): ("[--json] RECEIPT...", "check a receipt's seal and its claims"),
+}
+# Commands that the overall usage shows as one: what stands before their names, and what they are for together.
+GROUPS = {"policy": "check, show, explain, write and compare policies"}
+ALONE = ("--version", "--help")  # what stands in the place of a command
+HELP = ("--help", "-h")
+
+_USAGE_TEXT = """\
+usage: {usage}
 
 Runs a program inside a boundary that the Linux kernel enforces, and leaves a sealed receipt.
 
-  run exec         launch a program (aasm run exec --help)
-  policy           check, show, explain, write and compare policies (aasm policy --help)
-  receipt verify   check a receipt's seal and its claims (aasm receipt verify --help)
-"""
+{commands}"""
 
 PATIENCE = 1000  # milliseconds, for whoever reads what we say
 SCARCE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
@@ -69,38 +80,64 @@ def _dispatch(args: list[str], imports_cwd: bool) -> int:
             from .run import main as run_target
 
             return run_target(target, args[2:], imports_cwd)
+    if not any(args[: len(words)] == list(words) for words in COMMANDS):
+        return _other(args)
     if args[:2] == ["receipt", "verify"]:
         from ..receipt import verify
 
         return verify.main(args[2:])
-    if args[:1] == ["policy"]:
+    if args[0] == "policy":
         from .policy import main as policy
 
-        return policy(args[1:])
-    return _other(args)
+        return policy(args[1], args[2:])
+    raise InternalError(f"nothing carries out `{' '.join(args[:2])}`")
 
 
 def _other(args: list[str]) -> int:
     if args in (["--version"], ["version"]):
         say(f"aasm {__version__}")
         return OK
-    if args and args[-1] in ("--help", "-h") and args[:-1] in ([], ["run"], ["receipt"]):
-        say(USAGE_TEXT.rstrip())
+    if args and args[-1] in HELP and args[:-1] in ([], ["run"], ["receipt"]):
+        say(usage().rstrip())
         return OK
-    raise UsageError(_what(args), remedy="see `aasm --help`")
+    if args in (["policy", option] for option in HELP):
+        from .policy import usage as usage_of_policy
+
+        say(usage_of_policy().rstrip())
+        return OK
+    group = args[0] if args and below(args[0]) else ""
+    raise UsageError(_what(args, group), remedy=f"see `aasm {group + ' ' if group else ''}--help`")
 
 
-def _what(args: list[str]) -> str:
+def _what(args: list[str], group: str) -> str:
     if not args:
         return "no command was given"
-    if args[0] == "run":
-        from ..devtools import names
+    if not group:
+        return f"unknown command {args[0]!r}; there is: {', '.join(dict.fromkeys(words[0] for words in COMMANDS))}"
+    from ..devtools import names
 
-        known = ", ".join((*names(), "exec"))
-        return f"no target was given: {known}" if len(args) == 1 else f"unknown target {args[1]!r}; there is: {known}"
-    if args[0] == "receipt":
-        return "expected `receipt verify`"
-    return f"unknown command {args[0]!r}"
+    known = (*(names() if group == "run" else ()), *below(group))
+    what = f"unknown subcommand {args[1]!r} of {group}" if len(args) > 1 else f"{group} needs a subcommand"
+    return f"{what}; there is: {', '.join(known)}"
+
+
+def below(first: str) -> tuple[str, ...]:
+    """Return the second words of the commands whose first word this is; none for a command that is one word."""
+    return tuple(words[1] for words in COMMANDS if words[0] == first and len(words) > 1)
+
+
+def usage() -> str:
+    """Return the text of `aasm --help`: a line of usage for each command or group, and what it is for."""
+    shown: dict[str, tuple[str, str]] = {}
+    for words, (takes, says) in COMMANDS.items():
+        first = words[0]
+        if first in GROUPS:
+            shown[first] = (f"{'|'.join(below(first))} [OPTIONS]", GROUPS[first])
+        else:
+            shown[" ".join(words)] = (takes, says)
+    lines = [*(f"{name} {takes}".rstrip() for name, (takes, _) in shown.items()), " | ".join(ALONE)]
+    commands = (f"  {name:<15}  {says} (aasm {name} --help)\n" for name, (_, says) in shown.items())
+    return _USAGE_TEXT.format(usage="\n       ".join(f"aasm {line}" for line in lines), commands="".join(commands))
 
 
 def say(text: str) -> None:

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..errors import INVALID, OK, PolicyError, UsageError
-from . import complain_of, say
+from ..errors import INVALID, InternalError, PolicyError, UsageError
+from . import COMMANDS, complain_of
 from .options import Once, Parser, _Formatter
 
 if TYPE_CHECKING:
@@ -17,72 +17,61 @@ if TYPE_CHECKING:
     from ..policy.load import Loaded
     from ..surroundings import Surroundings
 
-USAGE_TEXT = """\
-usage: aasm policy validate [--json] FILE...
-       aasm policy show [OPTIONS]
-       aasm policy explain [OPTIONS]
-       aasm policy new --template NAME [OPTIONS]
-       aasm policy diff [OPTIONS] A B
-       aasm policy schema
+_USAGE_TEXT = """\
+usage: {usage}
 
 Reads, judges, compares and writes policies. Starts no program and, but for new --output, changes nothing.
 
-  validate   every fault of policy files, each with its line
-  show       the policy that a launch would go by, merged, each value with its origin
-  explain    whether something is allowed, by which rule, and what to add
-  new        a commented starting policy for this host
-  diff       what one policy permits and the other does not
-  schema     the JSON Schema of a policy
-
+{commands}
 Exit status: 0; 1 for a policy that is not valid or that no launch could go by; 2 for a wrong command line; 125 when
 the work itself could not be done. diff: 1 different; explain: 1 not allowed; both: 2 for a policy that cannot be used.
 Each has its own --help.
 """
 
-_NAMES = ("validate", "show", "explain", "new", "diff", "schema")
-_HELP = ("--help", "-h")
 
-
-def main(args: list[str]) -> int:
-    """Carry out `policy` with these arguments; return the exit code."""
-    if len(args) == 1 and args[0] in _HELP:
-        say(USAGE_TEXT.rstrip())
-        return OK
+def main(name: str, args: list[str]) -> int:
+    """Carry out the subcommand `name`, one of the table of commands, with these arguments; return the exit code."""
     try:
-        return _dispatch(args)
+        return _dispatch(name, args)
     except PolicyError as problem:
         complain_of(problem)
         return INVALID
 
 
-def _dispatch(args: list[str]) -> int:
-    name, rest = (args[0] if args else ""), args[1:]
+def _dispatch(name: str, args: list[str]) -> int:
     if name == "validate":
         from . import policy_validate
 
-        return policy_validate.main(rest)
+        return policy_validate.main(args)
     if name == "show":
         from . import policy_show
 
-        return policy_show.main(rest)
+        return policy_show.main(args)
     if name == "explain":
         from . import policy_explain
 
-        return policy_explain.main(rest)
+        return policy_explain.main(args)
     if name == "new":
         from . import policy_new
 
-        return policy_new.main(rest)
+        return policy_new.main(args)
     if name == "diff":
         from . import policy_diff
 
-        return policy_diff.main(rest)
+        return policy_diff.main(args)
     if name == "schema":
         from . import policy_schema
 
-        return policy_schema.main(rest)
-    what = f"unknown subcommand {name!r} of policy" if args else "policy needs a subcommand"
-    raise UsageError(f"{what}; there is: {', '.join(_NAMES)}", remedy="see `aasm policy --help`")
+        return policy_schema.main(args)
+    raise InternalError(f"nothing carries out `policy {name}`")
+
+
+def usage() -> str:
+    """Return the text of `aasm policy --help`."""
+    found = {words[1]: row for words, row in COMMANDS.items() if words[0] == "policy"}
+    lines = "\n       ".join(f"aasm policy {name} {takes}".rstrip() for name, (takes, _) in found.items())
+    commands = "".join(f"  {name:<9}  {says}\n" for name, (_, says) in found.items())
+    return _USAGE_TEXT.format(usage=lines, commands=commands)
 
 
 # --- options ----------------------------------------------------------------------------------------

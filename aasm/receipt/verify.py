@@ -74,27 +74,26 @@ def check_seal(envelope: object) -> tuple[str, str]:
     return HOLDS, f"the body is {found}"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `receipt verify` to `parser`."""
-    parser.add_argument("--json", action="store_true", help="print one line of JSON for each receipt")
-    parser.add_argument("receipts", nargs="+", metavar="RECEIPT", help="a receipt; `-` is standard input")
-
-
 def run(options: argparse.Namespace) -> int:
-    """Verify what `add_arguments` parsed, print it, and return the exit code: the worst of 0, 1 and 2."""
+    """Verify what the command line names, print it, and return the exit code: the worst of 0, 1 and 2."""
     several = len(options.receipts) > 1
     return max([_verify_one(path, options.json, several) for path in options.receipts])
 
 
 def main(args: list[str], prog: str = "aasm receipt verify") -> int:
     """Run `receipt verify` with the arguments that follow it, and return its exit code."""
-    parser = _Parser(prog=prog, description=_DESCRIPTION, epilog=_EPILOG, allow_abbrev=False)
-    add_arguments(parser)
     try:
-        return run(parser.parse_args(args))
+        return run(_parser(prog).parse_args(args))
     except (UsageError, ReceiptError) as problem:
         print(f"error: {problem}", file=sys.stderr)
         return problem.exit_code
+
+
+def _parser(prog: str = "aasm receipt verify") -> argparse.ArgumentParser:
+    made = _Parser(prog=prog, description=_DESCRIPTION, epilog=_EPILOG, allow_abbrev=False)
+    made.add_argument("--json", action="store_true", help="print one line of JSON for each receipt")
+    made.add_argument("receipts", nargs="+", metavar="RECEIPT", help="a receipt; `-` is standard input")
+    return made
 
 
 _DESCRIPTION = "Check the seal of receipts and the rules that their claims must keep. The two are separate results."

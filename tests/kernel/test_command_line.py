@@ -171,12 +171,12 @@ WHERE = {
     "no program behind the sign": ([*RUN, "--system", "--"], "no program stands behind `--`"),
     "no sign": ([*RUN, "--system", "touch", "ran"], "no `--` separates the options from the program"),
     "no command": ([], "no command was given"),
-    "no target": (["run"], "no target was given"),
-    "unknown target": (["run", "touch", "--", "ran"], "unknown target 'touch'"),
+    "no target": (["run"], "run needs a subcommand"),
+    "unknown target": (["run", "touch", "--", "ran"], "unknown subcommand 'touch' of run"),
     "unknown command": (["exec", "--", "touch", "ran"], "unknown command 'exec'"),
     "option first": (["--isolation", "process", "run", "exec", "--", "touch", "ran"], "unknown command '--isolation'"),
-    "receipt without a verb": (["receipt"], "expected `receipt verify`"),
-    "receipt with another": (["receipt", "make"], "expected `receipt verify`"),
+    "receipt without a verb": (["receipt"], "receipt needs a subcommand"),
+    "receipt with another": (["receipt", "make"], "unknown subcommand 'make' of receipt"),
 }
 
 

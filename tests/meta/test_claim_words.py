@@ -14,15 +14,13 @@ import support.claim_words as words
 from project import ROOT
 from support.claim_sentences import BESIDE, SENTENCES
 
-from aasm.cli import policy
+from aasm.cli import COMMANDS as COMMANDS_OF_AASM
 
 HOW = "say less, or add the sentence with its reason to tests/support/claim_sentences.py"
 COMMANDS = (
     ("aasm", "--help"),
-    ("aasm", "run", "exec", "--help"),
     ("aasm", "policy", "--help"),
-    *(("aasm", "policy", name, "--help") for name in policy._NAMES),
-    ("aasm", "receipt", "verify", "--help"),
+    *(("aasm", *words, "--help") for words in COMMANDS_OF_AASM),
     ("aasm.receipt", "verify", "--help"),
     ("aasm.launcher", "--help"),
 )
