@@ -28,7 +28,7 @@ COMMANDS: dict[tuple[str, ...], tuple[str, str]] = {
 }
 # Commands that the overall usage shows as one: what stands before their names, and what they are for together.
 GROUPS = {"policy": "check, show, explain, write and compare policies"}
-ALONE = ("--version", "--help")  # what stands in the place of a command
+ALONE = {"--version": "print the version", "--help": "show the usage"}  # what stands in the place of a command
 HELP = ("--help", "-h")
 
 _USAGE_TEXT = """\

@@ -20,7 +20,7 @@ from typing import Any, Sequence
 from support.launch import Lab
 
 # The child becomes the leader of a session of its own and takes the terminal, as a login does; then it executes.
-_LOGIN = """
+LOGIN = """
 import fcntl, os, sys, termios
 os.setsid()
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
@@ -43,7 +43,7 @@ class Terminal:
         settings = lab.options(more.pop("env", None), more.pop("cwd", None))
         settings["env"] = {**settings["env"], "TERM": "dumb", "PS1": PROMPT, "HISTFILE": ""}
         streams = {"stdin": self.slave, "stdout": self.slave, "stderr": self.slave, **more}
-        self.process = subprocess.Popen([sys.executable, "-I", "-S", "-c", _LOGIN, *command], **streams, **settings)
+        self.process = subprocess.Popen([sys.executable, "-I", "-S", "-c", LOGIN, *command], **streams, **settings)
 
     def __enter__(self) -> Terminal:
         return self

@@ -29,8 +29,7 @@ def test_a_command_is_carried_out_and_stands_in_the_usage(
 def test_a_command_that_is_not_in_the_table_is_none(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    for words in [words for words in cli.COMMANDS if words[0] != "run"]:
-        monkeypatch.delitem(cli.COMMANDS, words)
+    monkeypatch.setattr(cli, "COMMANDS", {("run", "exec"): cli.COMMANDS["run", "exec"]})
     assert cli.main(["policy", "schema"]) == cli.main(["receipt", "verify", "-"]) == 2
     assert capfd.readouterr().err.splitlines() == [
         f"error: unknown command '{name}'; there is: run; see `aasm --help`" for name in ("policy", "receipt")
@@ -40,8 +39,7 @@ def test_a_command_that_is_not_in_the_table_is_none(
 def test_a_row_that_nobody_carries_out_is_a_defect(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setitem(cli.COMMANDS, ("receipt", "forge"), ("", ""))
-    monkeypatch.setitem(cli.COMMANDS, ("policy", "forge"), ("", ""))
+    monkeypatch.setattr(cli, "COMMANDS", {("receipt", "forge"): ("", ""), ("policy", "forge"): ("", "")})
     assert cli.main(["receipt", "forge"]) == cli.main(["policy", "forge"]) == 125
     assert capfd.readouterr().err.count("nothing carries out") == 2
 
