@@ -29,10 +29,10 @@ from aasm.backends import IDS  # noqa: E402
 from aasm.policy.templates import TEMPLATES  # noqa: E402
 
 FOLDER, PARTS = "docs/completions", "tools/completions"
-# Where the parser of a command is, when it is not `_parser` of the module with its name.
-PARSERS: Mapping[Tuple[str, ...], Tuple[str, str]] = {
-    ("run", "exec"): ("aasm.cli.options", "parser"),
-    ("receipt", "verify"): ("aasm.receipt.verify", "_parser"),
+# The module with the parser of a command, when it is not the one of its name.
+MODULES: Mapping[Tuple[str, ...], str] = {
+    ("run", "exec"): "aasm.cli.options",
+    ("receipt", "verify"): "aasm.receipt.verify",
 }
 KINDS = {
     "PATH": Kind.FILES,
@@ -58,8 +58,8 @@ WORDS: Mapping[str, Tuple[Word, ...]] = {
 
 def parser(words: Tuple[str, ...]) -> argparse.ArgumentParser:
     """Return the parser of the command of these words."""
-    module, name = PARSERS.get(words) or (f"aasm.cli.{'_'.join(words).replace('-', '_')}", "_parser")
-    made = getattr(importlib.import_module(module), name)()
+    module = importlib.import_module(MODULES.get(words) or f"aasm.cli.{'_'.join(words).replace('-', '_')}")
+    made = (getattr(module, "_parser", None) or module.parser)()
     assert isinstance(made, argparse.ArgumentParser)
     return made
 

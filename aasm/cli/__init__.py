@@ -114,9 +114,11 @@ def _what(args: list[str], group: str) -> str:
         return "no command was given"
     if not group:
         return f"unknown command {args[0]!r}; there is: {', '.join(dict.fromkeys(words[0] for words in COMMANDS))}"
-    from ..devtools import names
+    known = below(group)
+    if group == "run":
+        from ..devtools import names
 
-    known = (*(names() if group == "run" else ()), *below(group))
+        known = (*names(), *known)
     what = f"unknown subcommand {args[1]!r} of {group}" if len(args) > 1 else f"{group} needs a subcommand"
     return f"{what}; there is: {', '.join(known)}"
 

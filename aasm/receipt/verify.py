@@ -99,12 +99,15 @@ def _parser(prog: str = "aasm receipt verify") -> argparse.ArgumentParser:
 _DESCRIPTION = "Check the seal of receipts and the rules that their claims must keep. The two are separate results."
 _EPILOG = (
     "Exit status: 0 when every seal holds and no rule is broken, 1 otherwise (also for a file that is no receipt),"
-    " 2 for a wrong command line or a file that cannot be read. A seal is a digest: it shows a change, never who"
-    " wrote the receipt."
+    " 2 for a wrong command line, a file that cannot be read, or output that cannot be written. A seal is a digest: it"
+    " shows a change, never who wrote the receipt."
 )
 
 
 class _Parser(argparse.ArgumentParser):
+    def _print_message(self, message: str, file: object = None) -> None:
+        _say(message)
+
     def error(self, message: str) -> NoReturn:
         raise UsageError(message, "", f"see `{self.prog} --help`")
 

@@ -1,15 +1,18 @@
 # SPDX-FileCopyrightText: 2026 The aasm authors
 # SPDX-License-Identifier: Apache-2.0
-"""aasm-run(1) says what the parser says, option by option, and aasm-policy(5) has every key; both can be rendered.
+"""The manual pages say what the code says, and can be rendered.
 
-No document names an option that does not exist, and every example is one that is understood. A page is read as its
-author wrote it: a tagged paragraph (`.TP`) is one entry, the line behind it its tag.
+aasm(1) has every command, aasm-run(1) and aasm-receipt(1) what a parser takes, aasm-policy(5) every key. No document
+names an option that does not exist, and every example is one that is understood. A page is read as its author wrote it:
+a tagged paragraph (`.TP`) is one entry, the line behind it its tag.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib
+import contextlib
+import io
+import json
 import os
 import re
 import shlex
@@ -19,23 +22,27 @@ import sys
 from pathlib import Path
 from typing import Dict, List, Tuple
 
+import gen_completions as gen
 import meta.test_docs as documents
 import pytest
 from project import ROOT, python_files
 
 from aasm.backends.native.floor import REFUSED_CALLS
-from aasm.cli import COMMANDS
+from aasm.cli import COMMANDS, usage
 from aasm.cli.options import Once, check, parser, split
 from aasm.errors import EXIT_CODES, PolicyError
 from aasm.policy.descriptions import DESCRIPTIONS
 from aasm.policy.document import validate
 from aasm.policy.node import to_data
 from aasm.policy.reader import read_document
+from aasm.receipt import verify
 
-PAGE = ROOT / "docs" / "man" / "aasm-run.1"
-SOURCE = PAGE.read_text(encoding="utf-8")
-POLICY_PAGE = ROOT / "docs" / "man" / "aasm-policy.5"
-POLICY_SOURCE = POLICY_PAGE.read_text(encoding="utf-8")
+MANUAL = ROOT / "docs" / "man"
+PAGE, POLICY_PAGE = MANUAL / "aasm-run.1", MANUAL / "aasm-policy.5"
+WHOLE_PAGE, RECEIPT_PAGE = MANUAL / "aasm.1", MANUAL / "aasm-receipt.1"
+SOURCE, POLICY_SOURCE, WHOLE_SOURCE, RECEIPT_SOURCE = (
+    page.read_text(encoding="utf-8") for page in (PAGE, POLICY_PAGE, WHOLE_PAGE, RECEIPT_PAGE)
+)
 SECTIONS = (
     "NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXIT STATUS", "ENVIRONMENT", "FILES", "EXAMPLES", "SEE ALSO",
 )  # fmt: skip
@@ -43,8 +50,17 @@ POLICY_SECTIONS = (
     "NAME", "DESCRIPTION", "FORMAT OF VALUES", "SEVERAL POLICIES", "CONDITIONS", "LIMITS", "KEYS", "COMMANDS",
     "ENVIRONMENT", "FILES", "EXAMPLES", "SEE ALSO",
 )  # fmt: skip
+WHOLE_SECTIONS = (
+    "NAME", "SYNOPSIS", "DESCRIPTION", "COMMANDS", "OPTIONS", "EXIT STATUS", "ENVIRONMENT", "FILES", "EXAMPLES",
+    "SEE ALSO",
+)  # fmt: skip
+RECEIPT_SECTIONS = (
+    "NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "VERDICT", "WITHOUT AASM", "EXIT STATUS", "FILES", "EXAMPLES",
+    "SEE ALSO",
+)  # fmt: skip
 ALTERNATING = (".BR", ".BI", ".IR", ".RI", ".RB", ".IB")  # macros of man(7) that join their arguments
 
+BEFORE_THE_COMMAND = {"--version"}
 OF_THE_LAUNCHER = {"--order", "--print"}  # which an auditor starts by hand
 
 
@@ -87,13 +103,19 @@ def entries(name: str, source: str = SOURCE) -> Dict[str, str]:
 
 def options() -> Dict[str, argparse.Action]:
     """Return the options of the real parser by the tag that the page has for each."""
-    return {tag(action): action for action in parser()._actions}
+    return tagged(parser())
+
+
+def tagged(made: argparse.ArgumentParser) -> Dict[str, argparse.Action]:
+    return {tag(action): action for action in made._actions}
 
 
 def tag(action: argparse.Action) -> str:
     names = ", ".join(action.option_strings)
     if action.nargs == 0:
         return names
+    if not names:
+        return str(action.metavar)
     return f"{names} {{{','.join(action.choices)}}}" if action.choices else f"{names} {action.metavar}"
 
 
@@ -103,9 +125,22 @@ def blocks(name: str, source: str) -> List[str]:
     return list(map(unescaped, found))
 
 
-def examples() -> List[List[str]]:
-    lines = "".join(blocks("EXAMPLES", SOURCE)).replace("\\\n", "").splitlines()
+def examples(source: str = SOURCE) -> List[List[str]]:
+    lines = "".join(blocks("EXAMPLES", source)).replace("\\\n", "").splitlines()
     return [shlex.split(line) for line in lines]
+
+
+def understood(words: List[str]) -> None:
+    """Have the parser of its command read a command line; it raises, or ends the test, where that fails."""
+    (command,) = (known for known in COMMANDS if tuple(words[1 : 1 + len(known)]) == known)
+    rest = words[1 + len(command) :]
+    if command == ("run", "exec"):
+        before, program = split(rest)
+        check(parser().parse_args(before))
+        assert program
+    else:
+        gen.parser(command).parse_args(rest)
+    assert words[0] == "aasm"
 
 
 def policies() -> List[Tuple[str, str]]:
@@ -152,15 +187,14 @@ def test_there_are_examples() -> None:
 @pytest.mark.parametrize("words", examples(), ids=" ".join)
 def test_an_example_is_a_command_line_that_is_understood(words: List[str]) -> None:
     assert words[:3] == ["aasm", "run", "exec"]
-    before, program = split(words[3:])
-    check(parser().parse_args(before))
-    assert program
+    understood(words)
 
 
 def test_no_document_names_an_option_that_does_not_exist() -> None:
     known = {name for words in COMMANDS for name in options_of(*words)}
-    named = set(documents.OPTION.findall(documents.user_documents() + unescaped(SOURCE + POLICY_SOURCE)))
-    assert named - known == OF_THE_LAUNCHER
+    pages = unescaped(SOURCE + POLICY_SOURCE + WHOLE_SOURCE + RECEIPT_SOURCE)
+    named = set(documents.OPTION.findall(documents.user_documents() + pages))
+    assert named - known - BEFORE_THE_COMMAND == OF_THE_LAUNCHER | (set() if SELF_VERIFY in COMMANDS else {"--against"})
 
 
 def options_of(*words: str) -> List[str]:
@@ -169,7 +203,14 @@ def options_of(*words: str) -> List[str]:
 
 @pytest.mark.skipif(shutil.which("man") is None, reason="no man")
 @pytest.mark.parametrize("width", ["60", "80", "132"])
-@pytest.mark.parametrize(("page", "tags"), [(PAGE, options()), (POLICY_PAGE, DESCRIPTIONS)], ids=["run", "policy"])
+@pytest.mark.parametrize(
+    ("page", "tags"),
+    [
+        (PAGE, options()), (POLICY_PAGE, DESCRIPTIONS), (WHOLE_PAGE, entries("COMMANDS", WHOLE_SOURCE)),
+        (RECEIPT_PAGE, entries("VERDICT", RECEIPT_SOURCE)),
+    ],
+    ids=["run", "policy", "whole", "receipt"],
+)  # fmt: skip
 def test_the_page_is_rendered_without_a_warning(page: Path, tags: Dict[str, object], width: str) -> None:
     clean = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C.UTF-8", "MANROFFSEQ": "", "MANWIDTH": width}
     command = ["man", "--warnings", "--encoding=UTF-8", "--local-file", str(page)]
@@ -216,8 +257,131 @@ def test_an_example_of_a_policy_is_valid_and_states_the_same_in_every_format(nam
 def test_an_example_of_a_command_about_policies_is_understood() -> None:
     lines = [shlex.split(line) for line in blocks("EXAMPLES", POLICY_SOURCE)[-1].splitlines()]
     assert [words[1:3] for words in lines] == [["policy", "validate"], ["policy", "show"], ["run", "exec"]]
-    for words in lines[:-1]:
-        importlib.import_module(f"aasm.cli.policy_{words[2]}")._parser().parse_args(words[3:])
-    before, program = split(lines[-1][3:])
-    check(parser().parse_args(before))
-    assert program and {name for words in lines for name in words if name.endswith("yaml")} <= set(dict(policies()))
+    for words in lines:
+        understood(words)
+    assert {name for words in lines for name in words if name.endswith("yaml")} <= set(dict(policies()))
+
+
+# --- aasm(1) ------------------------------------------------------------------------------------------
+
+
+SELF_VERIFY = ("self-verify",)
+WANTED = [" ".join(("aasm", *words)) for words in dict.fromkeys((*COMMANDS, SELF_VERIFY))]
+
+
+def test_the_sections_about_the_whole_are_those_of_a_manual_page() -> None:
+    assert tuple(re.findall(r"^\.SH (.+)$", WHOLE_SOURCE, re.MULTILINE)) == WHOLE_SECTIONS
+
+
+def test_every_command_has_its_entry_with_what_it_is_for() -> None:
+    found = entries("COMMANDS", WHOLE_SOURCE)
+    assert list(found) == WANTED
+    for words, (_, says) in COMMANDS.items():
+        assert found[" ".join(("aasm", *words))].startswith(says[:1].upper() + says[1:] + ".")
+
+
+def test_the_synopsis_is_the_usage() -> None:
+    text = " ".join("\n" if line == ".br" else plain(line) for line in section("SYNOPSIS", WHOLE_SOURCE))
+    lines = [line.strip() for line in text.splitlines()]
+    found = re.search(r"^usage: (.*?)\n\n", usage(), re.DOTALL)
+    assert found and [line.strip() for line in found[1].splitlines()] == [
+        line for line in lines if SELF_VERIFY in COMMANDS or SELF_VERIFY[0] not in line
+    ]
+
+
+def test_the_options_are_those_before_a_command_and_those_of_the_command_without_a_page() -> None:
+    own = list(tagged(gen.parser(SELF_VERIFY)))[1:] if SELF_VERIFY in COMMANDS else ["--json", "--against FILE"]
+    assert list(entries("OPTIONS", WHOLE_SOURCE)) == ["-h, --help", "--version", *own]
+
+
+def test_the_exit_codes_of_all_commands_are_those_of_the_table() -> None:
+    found = entries("EXIT STATUS", WHOLE_SOURCE)
+    planned = "" if SELF_VERIFY in COMMANDS else "; self-verify: a file of aasm itself differs"
+    assert found == {str(code): text.replace("`", "") + planned * (code == 1) for code, text in EXIT_CODES}
+
+
+@pytest.mark.parametrize("words", examples(WHOLE_SOURCE), ids=" ".join)
+def test_an_example_of_the_whole_is_understood(words: List[str]) -> None:
+    understood(words)
+
+
+def test_every_page_refers_to_pages_that_are_there() -> None:
+    for page in sorted(MANUAL.iterdir()):
+        text = page.read_text(encoding="utf-8")
+        names = {".".join(found) for found in re.findall(r"(aasm[a-z-]*) \((\d)\)", unescaped(text))}
+        assert names and names <= {path.name for path in MANUAL.iterdir()}
+        assert page == WHOLE_PAGE or re.search(r"^\.BR aasm \(1\)", text, re.MULTILINE), page.name
+
+
+# --- aasm-receipt(1) ----------------------------------------------------------------------------------
+
+SAMPLE = ROOT / "tests" / "golden" / "receipt" / "sample.execution-receipt.json"
+
+
+def verified(*args: str) -> Tuple[int, str]:
+    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()):
+        return verify.main(list(args)), out.getvalue()
+
+
+def test_the_sections_about_receipts_are_those_of_a_manual_page() -> None:
+    assert tuple(re.findall(r"^\.SH (.+)$", RECEIPT_SOURCE, re.MULTILINE)) == RECEIPT_SECTIONS
+
+
+def test_what_receipt_verify_takes_is_described_as_its_help_does() -> None:
+    found, wanted = entries("OPTIONS", RECEIPT_SOURCE), tagged(gen.parser(("receipt", "verify")))
+    assert list(found) == list(wanted)
+    for spelled, action in wanted.items():
+        said = (action.help or "").replace("`", "")
+        assert found[spelled].startswith(said[:1].upper() + said[1:] + ".")
+        assert ("Can be repeated." in found[spelled]) is (action.nargs == "+")
+
+
+def test_every_word_of_a_verdict_is_explained(tmp_path: Path) -> None:
+    broken, torn = tmp_path / "broken.json", tmp_path / "torn.json"
+    envelope = json.loads(SAMPLE.read_bytes())
+    envelope["body"]["domains"][0]["claim"] = "certain"
+    envelope["body"]["more"] = 1
+    broken.write_text(json.dumps(envelope), encoding="utf-8")
+    torn.write_text(json.dumps({**envelope, "seal": None}), encoding="utf-8")
+    code, text = verified(str(SAMPLE), str(broken), str(torn))
+    shown = set(re.findall(r"^(seal: \w+|defects: none|trustworthy: \w+|note:)", text, re.MULTILINE))
+    keys = {key for name in (str(SAMPLE), str(tmp_path)) for key in json.loads(verified("--json", name)[1])}
+    assert code == 1 and {line.split(":")[0] for line in text.splitlines() if line[0] != " "} == {
+        "receipt", "seal", "defects", "trustworthy", "note",
+    }  # fmt: skip
+    assert set(entries("VERDICT", RECEIPT_SOURCE)) == shown | keys
+    assert {word for word in shown if word.startswith("seal")} == {
+        f"seal: {word}" for word in (verify.HOLDS, verify.MISMATCH, verify.UNCOMPUTABLE)
+    }
+    assert verify.VERDICT_SCHEMA in RECEIPT_SOURCE
+
+
+def test_the_exit_codes_are_those_of_receipt_verify(tmp_path: Path) -> None:
+    torn = tmp_path / "torn.json"
+    torn.write_text("{", encoding="utf-8")
+    found = [verified(str(SAMPLE))[0], verified(str(SAMPLE), str(torn))[0], verified(str(torn), str(tmp_path))[0]]
+    assert list(map(str, found)) == list(entries("EXIT STATUS", RECEIPT_SOURCE))
+
+
+@pytest.mark.skipif(shutil.which("jq") is None, reason="no jq")
+@pytest.mark.parametrize("number", range(5))
+def test_an_example_about_receipts_does_what_stands_before_it(number: int, tmp_path: Path) -> None:
+    made = tmp_path / ".local" / "state" / "aasm" / "execution-receipts"
+    made.mkdir(parents=True)
+    for path in (tmp_path / "run.json", made / "1.execution-receipt.json"):
+        path.write_bytes(SAMPLE.read_bytes())
+    script = [*blocks("WITHOUT AASM", RECEIPT_SOURCE), *blocks("EXAMPLES", RECEIPT_SOURCE)]
+    start = f"PYTHONPATH={shlex.quote(str(ROOT))} {shlex.quote(sys.executable)} -m aasm"
+    code = f'set -eu; aasm() {{ {start} "$@"; }}\n{script[number]}'
+    env = {"HOME": str(tmp_path), "PATH": os.environ.get("PATH", os.defpath)}
+    done = subprocess.run(["sh", "-c", code], cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    digest = json.loads(SAMPLE.read_bytes())["seal"]["digest"]
+    wanted = [
+        rf"{digest[7:]}  -\n{digest}\n",
+        "(seal: holds .*\ndefects: none\ntrustworthy: true .*\n){3}",
+        "go on\n",
+        "holds\n",
+        r"(\w+\t\w+\t\w+\n){10}",
+    ]
+    assert len(script) == len(wanted)
+    assert (done.returncode, done.stderr) == (0, "") and re.fullmatch(wanted[number], done.stdout), done.stdout

@@ -163,6 +163,12 @@ SENTENCES: Dict[str, Dict[str, Tuple[str, ...]]] = {
             "A sealed boundary has a backend and no breached canary.",
             "Prevention claims rest on the records",
         ),
+        "docs/man/aasm-receipt.1": (
+            "trustworthy: true The seal holds and no rule is broken",
+            "trustworthy: false One of the two is not so",
+            "trustworthy True or false",
+            ", and trustworthy is false",
+        ),
     },
     STATED: {
         "aasm/policy/compare.py": (", which the other refuses",),
@@ -293,5 +299,6 @@ SENTENCES: Dict[str, Dict[str, Tuple[str, ...]]] = {
     },
     TRUST: {
         "README.md": ("Three ways are safe from any directory",),
+        "docs/man/aasm.1": ("Three ways to start it are safe from any directory",),
     },
 }

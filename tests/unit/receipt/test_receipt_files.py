@@ -145,14 +145,15 @@ def test_help(words: List[str]) -> None:
 
 
 @pytest.mark.parametrize("target", ["full", "closed", "pipe"])
-def test_output_that_cannot_be_written_is_an_error(target: str, good: Path) -> None:
+@pytest.mark.parametrize("word", ["a receipt", "--help"])
+def test_output_that_cannot_be_written_is_an_error(word: str, target: str, good: Path) -> None:
     redirect = {"full": '>"/dev/full"', "closed": ">&-", "pipe": "| true"}[target]
     # `sleep` lets the reader of the pipe go away first
     script = f'{{ sleep 0.2; "$0" -m aasm.receipt verify "$1"; echo $? >"$2"; }} {redirect}'
     if target != "pipe":
         script = f'"$0" -m aasm.receipt verify "$1" {redirect}; echo $? >"$2"'
     code = good.parent / "code"
-    words = ["sh", "-c", script, sys.executable, str(good), str(code)]
+    words = ["sh", "-c", script, sys.executable, word if word == "--help" else str(good), str(code)]
     done = subprocess.run(
         words, capture_output=True, text=True, cwd="/", env={"PYTHONPATH": str(ROOT), "PATH": os.defpath}
     )

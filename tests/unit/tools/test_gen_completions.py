@@ -81,7 +81,7 @@ def test_what_a_table_says_about_values_is_said_about_some_command() -> None:
     found |= {option.value.name for command in gen.line().commands for option in command.options if option.value}
     assert set(gen.KINDS) - found == set()
     labels = {f"{command.name} {option.names[-1]}" for command in gen.line().commands for option in command.options}
-    assert set(gen.WORDS) - labels == set() and set(gen.PARSERS) - set(cli.COMMANDS) == set()
+    assert set(gen.WORDS) - labels == set() and set(gen.MODULES) - set(cli.COMMANDS) == set()
 
 
 def test_the_text_of_an_option_is_its_help_as_it_is_shown() -> None:
