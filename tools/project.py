@@ -9,14 +9,18 @@ is walked instead, and a test holds the two answers equal.
 from __future__ import annotations
 
 import ast
+import errno
+import json
 import os
 import shutil
+import stat
 import subprocess
 from pathlib import Path
-from typing import Iterable, Iterator, List, NamedTuple, Set
+from typing import Iterable, Iterator, List, NamedTuple, Optional, Set, Tuple
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "aasm"
+LARGEST = 64 << 20  # bytes; no file of the project comes near
 
 # What tools and editors leave in a tree, and what hidden names are the project's nevertheless.
 _NOT_OURS = {"__pycache__", "build", "dist"}
@@ -31,17 +35,85 @@ class Import(NamedTuple):
     at_top: bool
 
 
+class TreeError(Exception):
+    """Something in the tree is not as the tools need it; the text is one line with what, where and remedy."""
+
+
+class Entry(NamedTuple):
+    """One file of the tree or of an archive: its name in there, with forward slashes, and its bytes."""
+
+    name: str
+    data: bytes
+
+
 def project_files(root: Path = ROOT) -> List[Path]:
     """Return every file of the tree at `root` that is tracked, or is new and not ignored, sorted by its path."""
-    return sorted(_listed(root) if (root / ".git").exists() and shutil.which("git") else _walked(root))
+    listed = git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    if listed is None:
+        return sorted(_walked(root))
+    paths = (root / os.fsdecode(name) for name in listed.split(b"\0") if name)
+    return sorted(path for path in paths if path.is_file() or path.is_symlink())
 
 
-def _listed(root: Path) -> Iterator[Path]:
-    command = ["git", "-c", "safe.directory=*", "-C", str(root), "ls-files", "-z"]
-    command += ["--cached", "--others", "--exclude-standard"]
-    names = subprocess.run(command, capture_output=True, check=True).stdout.split(b"\0")
-    paths = (root / os.fsdecode(name) for name in names if name)
-    return (path for path in paths if path.is_file() or path.is_symlink())
+def entries(root: Path = ROOT, folder: str = "", without: Tuple[str, ...] = ()) -> List[Entry]:
+    """Return the project's files beneath `folder` of the tree at `root`, sorted by name, but those named `without`.
+
+    TreeError where one is no plain file, or cannot be read.
+    """
+    try:
+        named = {path.relative_to(root).as_posix(): path for path in project_files(root)}  # once, also amid a merge
+    except OSError as problem:
+        raise TreeError(f"the files of this tree cannot be listed: {shown(str(problem))}") from problem
+    named = {name: named[name] for name in sorted(named) if name not in without}
+    wanted = [name for name in named if not folder or name.startswith(folder + "/")]
+    return [Entry(name, read_file(named[name], name)) for name in wanted]
+
+
+def read_file(path: Path, name: str) -> bytes:
+    """Return the bytes of a regular file, called `name` in messages; no link is followed, nothing is waited for.
+
+    TreeError where that cannot be done, or where it is larger than LARGEST.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
+            data = _content(descriptor) if regular else b""
+        finally:
+            os.close(descriptor)
+    except OSError as problem:
+        if problem.errno == errno.ELOOP:
+            raise TreeError(f"{shown(name)}: is a symbolic link; put a regular file in its place") from problem
+        what = f"cannot be read ({problem.strerror}); see that it is there and readable"
+        raise TreeError(f"{shown(name)}: {what}") from problem
+    if not regular:
+        raise TreeError(f"{shown(name)}: is no regular file; put one in its place")
+    if len(data) > LARGEST:
+        raise TreeError(f"{shown(name)}: is larger than {LARGEST >> 20} MiB, unlike all of ours; take it away")
+    return data
+
+
+def _content(descriptor: int) -> bytes:
+    with open(descriptor, "rb", closefd=False) as file:
+        return file.read(LARGEST + 1)
+
+
+def shown(text: str) -> str:
+    """Return text from outside as one line of ASCII."""
+    return json.dumps(text)[1:-1]
+
+
+def git(root: Path, *words: str) -> Optional[bytes]:
+    """Return what a git command about the checkout at `root` prints; None where there is no git, or it fails.
+
+    Variables that lead git to another repository, such as a hook's, do not count.
+    """
+    if not (root / ".git").exists() or not shutil.which("git"):
+        return None
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    command = ["git", "--no-optional-locks", "-c", "safe.directory=*", "-C", str(root), *words]
+    done = subprocess.run(command, env=clean, capture_output=True, check=False)
+    return done.stdout if done.returncode == 0 else None
 
 
 def _walked(root: Path) -> Iterator[Path]:

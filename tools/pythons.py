@@ -19,7 +19,7 @@ import sys
 import threading
 from typing import Iterator, List, NamedTuple, Optional, Tuple
 
-from build_backend import read_tables
+from metadata import read_tables
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 VENVS = os.path.join(ROOT, ".venv-check")

@@ -13,11 +13,8 @@ network. Exit code 2 says that there was nothing to list or to compare.
 
 from __future__ import annotations
 
-import errno
 import os
 import re
-import stat
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -29,7 +26,8 @@ if _HERE not in sys.path:  # under python -I
 
 import exact  # noqa: E402
 import licences  # noqa: E402
-from project import PACKAGE, ROOT, project_files  # noqa: E402
+from metadata import Project, read_version  # noqa: E402
+from project import PACKAGE, ROOT, Entry, TreeError, entries, read_file, shown  # noqa: E402
 from spdx import (  # noqa: E402
     ADDED,
     EARLIEST,
@@ -42,7 +40,6 @@ from spdx import (  # noqa: E402
     document,
     render,
     seconds,
-    shown,
     stamp,
 )
 
@@ -51,7 +48,6 @@ __all__ = [  # of both modules: what makes an archive needs to know only this on
     "main", "render", "seconds", "stamp", "stated_date", "tree_entries", "version_of",
 ]  # fmt: skip
 
-LARGEST = 64 << 20  # bytes; no file of the project comes near
 LATEST = 253402300799  # the end of the year 9999 in seconds: SPDX has four digits for it
 
 
@@ -113,11 +109,9 @@ def faults(data: bytes, entries: Iterable[Tuple[str, bytes]], kind: str = TREE, 
 
 def version_of(files: Mapping[str, bytes]) -> str:
     """Return the version that the package among `files` states; SbomError where it states none."""
-    import build_backend  # here, since it makes the SBOMs of archives with this module
-
     name = f"{PACKAGE}/__init__.py"
     try:
-        return build_backend.read_version(files[name].decode("utf-8"))
+        return read_version(files[name].decode("utf-8"))
     except (KeyError, ValueError) as problem:
         raise SbomError(f"{name}: states no version; get the whole tree") from problem
 
@@ -125,53 +119,20 @@ def version_of(files: Mapping[str, bytes]) -> str:
 # --- the tree ---------------------------------------------------------------------------------------
 
 
-def tree_entries(root: Path = ROOT) -> List[Tuple[str, bytes]]:
-    """Return (name, bytes) of every project file of the tree at `root`; SbomError where one cannot be read."""
-    try:
-        named = {path.relative_to(root).as_posix(): path for path in project_files(root)}  # once, also amid a merge
-    except (OSError, subprocess.CalledProcessError) as problem:
-        raise SbomError(f"the files of this tree cannot be listed: {shown(str(problem))}") from problem
-    return [(name, read_file(path, name)) for name, path in named.items() if name != NAME]
-
-
-def read_file(path: Path, name: str) -> bytes:
-    """Return the bytes of a regular file, called `name` in messages; no link is followed, nothing is waited for.
-
-    SbomError where that cannot be done, or where it is larger than LARGEST.
-    """
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        try:
-            regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
-            data = _content(descriptor) if regular else b""
-        finally:
-            os.close(descriptor)
-    except OSError as problem:
-        if problem.errno == errno.ELOOP:
-            raise SbomError(f"{shown(name)}: is a symbolic link; put a regular file in its place") from problem
-        what = f"cannot be read ({problem.strerror}); see that it is there and readable"
-        raise SbomError(f"{shown(name)}: {what}") from problem
-    if not regular:
-        raise SbomError(f"{shown(name)}: is no regular file; put one in its place")
-    if len(data) > LARGEST:
-        raise SbomError(f"{shown(name)}: is larger than {LARGEST >> 20} MiB, unlike all of ours; take it away")
-    return data
-
-
-def _content(descriptor: int) -> bytes:
-    with open(descriptor, "rb", closefd=False) as file:
-        return file.read(LARGEST + 1)
+def tree_entries(root: Path = ROOT) -> List[Entry]:
+    """Return every project file of the tree at `root` but the SBOM; TreeError where one cannot be read."""
+    return entries(root, without=(NAME,))
 
 
 def check(root: Path = ROOT) -> List[str]:
     """Return every reason for which the tree at `root` is not what its SBOM and its licences say."""
-    entries = tree_entries(root)
-    files = dict(entries)
+    content = tree_entries(root)
+    files = dict(content)
     try:
         data = read_file(root / NAME, NAME)
-    except SbomError as problem:
+    except TreeError as problem:
         raise SbomError(f"{problem}, or run tools/sbom.py") from problem
-    said = [f"{NAME}: {one}" for one in faults(data, entries)]
+    said = [f"{NAME}: {one}" for one in faults(data, content)]
     return [*said, *_licence_faults(files), *_added_faults(files, root)]
 
 
@@ -191,29 +152,27 @@ def _added_faults(files: Mapping[str, bytes], root: Path) -> List[str]:
 
 def _metadata(root: Path) -> Optional[bytes]:
     """Return the metadata of an archive of the tree at `root`; None where the tree does not state them."""
-    import build_backend  # here, since it makes the SBOMs of archives with this module
-
     try:
-        return build_backend.Project(str(root)).metadata()
+        return Project(root).metadata()
     except (OSError, ValueError, KeyError):
         return None
 
 
 def made(root: Path = ROOT) -> bytes:
     """Return the SBOM of the tree at `root`, with the date that it has where nothing else changes, else a new one."""
-    entries = tree_entries(root)
-    version = version_of(dict(entries))
-    return render(document(entries, TREE, _kept_date(root, entries, version) or _new_date(), version))
+    content = tree_entries(root)
+    version = version_of(dict(content))
+    return render(document(content, TREE, _kept_date(root, content, version) or _new_date(), version))
 
 
-def _kept_date(root: Path, entries: Sequence[Tuple[str, bytes]], version: str) -> str:
+def _kept_date(root: Path, content: Sequence[Tuple[str, bytes]], version: str) -> str:
     """Return the date of the SBOM that is there, where the same content with that date has the same namespace."""
     try:
         found = parsed(read_file(root / NAME, NAME))[0]
         created = stamp(seconds(_created(found)))
-    except (SbomError, ValueError):  # there is none, or none that counts: it is made anew
+    except (TreeError, ValueError):  # there is none, or none that counts: it is made anew
         return ""
-    same = document(entries, TREE, created, version)["documentNamespace"] == found.get("documentNamespace")
+    same = document(content, TREE, created, version)["documentNamespace"] == found.get("documentNamespace")
     return created if same else ""
 
 
@@ -232,7 +191,7 @@ def main(argv: List[str], root: Path = ROOT) -> int:
         return 2
     try:
         return _checked(root) if argv else _written(root)
-    except SbomError as problem:
+    except TreeError as problem:
         print(f"error: {problem}", file=sys.stderr)
         return 2
 
@@ -251,7 +210,7 @@ def _written(root: Path) -> int:
     new = made(root)
     try:
         before = read_file(root / NAME, NAME)
-    except SbomError:
+    except TreeError:
         before = b""
     if new != before:
         _put(root / NAME, new)

@@ -17,7 +17,7 @@ import uuid
 from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Sequence, Tuple
 
 import licences
-from project import PACKAGE
+from project import PACKAGE, TreeError, shown
 
 NAME = "SBOM.spdx.json"
 EARLIEST = 315532800  # 1980-01-01 in seconds, before which no ZIP archive can be
@@ -27,7 +27,7 @@ PYTHONS = ">=3.9"  # as pyproject.toml has it; a test holds the two equal
 Document = Dict[str, Any]
 
 
-class SbomError(Exception):
+class SbomError(TreeError):
     """There is nothing to list or to compare; the text is one line with what, where and remedy."""
 
 
@@ -245,8 +245,3 @@ def seconds(text: object) -> int:
     if stamp(found) != text:
         raise ValueError("no date of the form YYYY-MM-DDThh:mm:ssZ from 1980 on")
     return found
-
-
-def shown(text: str) -> str:
-    """Return text from outside as one line of ASCII."""
-    return json.dumps(text)[1:-1]

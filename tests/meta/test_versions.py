@@ -6,14 +6,14 @@ from __future__ import annotations
 
 import re
 
-import build_backend
+from metadata import Project
 from project import ROOT
 
 import aasm
 
 
 def test_the_metadata_takes_its_version_from_the_package() -> None:
-    project = build_backend.Project(str(ROOT))
+    project = Project(ROOT)
     assert project.project["dynamic"] == ["version"]
     assert "version" not in project.project
     assert project.version == aasm.__version__
@@ -26,7 +26,7 @@ def test_the_changelog_names_the_version_first() -> None:
 
 
 def test_the_oldest_python_is_the_same_everywhere() -> None:
-    project = build_backend.Project(str(ROOT))
+    project = Project(ROOT)
     named = [row for row in project.list("classifiers") if row.startswith("Programming Language :: Python :: 3.")]
     oldest = named[0].rpartition(" :: ")[2]
     assert project.text("requires-python") == f">={oldest}"

@@ -1,0 +1,104 @@
+# SPDX-FileCopyrightText: 2026 The aasm authors
+# SPDX-License-Identifier: Apache-2.0
+"""Writes zip and tar.gz archives that depend on nothing but what is in them and one stated time.
+
+Order, owner, mode and system are fixed, and nothing is compressed: what a compressor makes differs between versions of
+zlib. All in memory; the one function that writes a file puts it in place whole. It must not decide what goes in.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import struct
+import tarfile
+import time
+import zipfile
+import zlib
+from typing import Dict, Iterable, List
+
+from project import Entry
+
+# What the format can state: 1980-01-01 to 2107-12-31 (APPNOTE.TXT 4.4.6, the MS-DOS date)
+EARLIEST, LATEST = 315532800, 4354819198
+STORED_BLOCK = 65535  # RFC 1951, 3.2.4: the most bytes that one stored block holds
+PROGRAM, DATA = 0o755, 0o644
+
+
+def mode(entry: Entry) -> int:
+    """Return the mode of a file: what begins with `#!` can be executed, nothing else."""
+    return PROGRAM if entry.data.startswith(b"#!") else DATA
+
+
+def zip_bytes(entries: Iterable[Entry], date: int, before: bytes = b"") -> bytes:
+    """Return a zip archive of stored entries, all of the time `date` (seconds since 1970), with `before` in front."""
+    buffer = io.BytesIO()
+    buffer.write(before)
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+        for entry in entries:
+            info = zipfile.ZipInfo(entry.name, time.gmtime(date)[:6])
+            info.create_system = 3  # Unix, also where it is built elsewhere
+            info.external_attr = (0o100000 | mode(entry)) << 16
+            archive.writestr(info, entry.data)
+    return buffer.getvalue()
+
+
+def tar_gz_bytes(folder: str, entries: Iterable[Entry], date: int) -> bytes:
+    """Return a tar.gz archive of the entries beneath `folder`, sorted by name, all of root and of the time `date`."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        for entry in sorted(entries):
+            info = tarfile.TarInfo(f"{folder}/{entry.name}")
+            info.size, info.mode, info.mtime = len(entry.data), mode(entry), date
+            archive.addfile(info, io.BytesIO(entry.data))
+    return gzip_stored(buffer.getvalue())
+
+
+def gzip_stored(data: bytes) -> bytes:
+    """Return `data` as a gzip file (RFC 1952) of stored blocks, without name and time."""
+    blocks = [b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"]
+    for start in range(0, max(len(data), 1), STORED_BLOCK):
+        block = data[start : start + STORED_BLOCK]
+        last = start + STORED_BLOCK >= len(data)
+        blocks.append(struct.pack("<BHH", last, len(block), len(block) ^ 0xFFFF) + block)
+    blocks.append(struct.pack("<II", zlib.crc32(data), len(data) & 0xFFFFFFFF))
+    return b"".join(blocks)
+
+
+def members(data: bytes) -> Dict[str, bytes]:
+    """Return what is in an archive that one of the two functions above wrote. ValueError for anything else."""
+    try:
+        if data.startswith(b"\x1f\x8b"):
+            with tarfile.open(fileobj=io.BytesIO(data), mode="r:gz") as tar:
+                return {one.name: _content(tar, one) for one in tar.getmembers()}
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            return {name: archive.read(name) for name in archive.namelist()}
+    except (tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, OSError) as problem:
+        raise ValueError(f"no archive of this project: {problem}") from None
+
+
+def _content(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
+    file = tar.extractfile(member)
+    return file.read() if file else b""
+
+
+def differences(ours: bytes, theirs: bytes) -> List[str]:
+    """Say in which members two archives differ; nothing to say when only their order, times or modes do."""
+    one, two = members(ours), members(theirs)
+    found = [f"{name}: is missing" for name in one.keys() - two.keys()]
+    found += [f"{name}: is too much" for name in two.keys() - one.keys()]
+    return sorted(found + [f"{name}: differs" for name in one.keys() & two.keys() if one[name] != two[name]])
+
+
+def write_whole(path: str, data: bytes, permissions: int = DATA) -> None:
+    """Write a file whole or not at all, and replace what is there; the umask does not count. OSError as it comes."""
+    passing = f"{path}.{os.getpid()}.new"
+    try:
+        with open(passing, "xb") as file:
+            file.write(data)
+            os.fchmod(file.fileno(), permissions)
+        os.replace(passing, path)
+    except BaseException:
+        if os.path.exists(passing):
+            os.unlink(passing)
+        raise
