@@ -124,7 +124,9 @@ def assert_no_survivor(lab: Lab, number: int, tries: int) -> None:
 def test_a_killed_supervisor_takes_the_program_along_at_any_moment(lab: Lab) -> None:
     for turn in range(TRIES):
         mark = f": {lab.workspace}/mark{turn}"
-        with started(lab, lab.command(*exec_options(lab, "process"), "--", "sh", "-c", f"{mark}; sleep 62")) as process:
+        # the shell itself stays, with its mark: it would become a last command that is a program
+        command = lab.command(*exec_options(lab, "process"), "--", "sh", "-c", f"{mark}; read line")
+        with started(lab, command, stdin=subprocess.PIPE) as process:
             time.sleep(LONGEST * turn / TRIES)
             process.kill()
             process.wait(10)
