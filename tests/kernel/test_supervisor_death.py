@@ -122,12 +122,15 @@ def assert_no_survivor(lab: Lab, number: int, tries: int) -> None:
 
 
 def test_a_killed_supervisor_takes_the_program_along_at_any_moment(lab: Lab) -> None:
-    for turn in range(TRIES):
+    for turn in range(TRIES + 1):
         mark = f": {lab.workspace}/mark{turn}"
         # the shell itself stays, with its mark: it would become a last command that is a program
-        command = lab.command(*exec_options(lab, "process"), "--", "sh", "-c", f"{mark}; read line")
+        command = lab.command(*exec_options(lab, "process"), "--", "sh", "-c", f"{mark}; echo up; read line")
         with started(lab, command, stdin=subprocess.PIPE) as process:
-            time.sleep(LONGEST * turn / TRIES)
+            if turn == TRIES:  # however long a launch takes here, once the program is there
+                assert line_of(process) == "up"
+            else:
+                time.sleep(LONGEST * turn / TRIES)
             process.kill()
             process.wait(10)
             wait_until_gone(mark)
