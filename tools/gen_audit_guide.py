@@ -79,7 +79,7 @@ STEPS = (
         ("cli/*.py", "devtools/*.py", "answering.py", "refusing.py", "targets.py", "backends/native/judge.py",
          "needs/*.py", "policy/{compare,written,templates,descriptions,json_schema}.py",
          "model/{question,sections,authority,__init__}.py", "py.typed"),
-        "nothing of it decides about a launch; what is masked, and what can end a line",
+        "what becomes of words; what is masked, and what can end a line",
     ),
 )  # fmt: skip
 HELD = 3  # the steps up to this one decide what is held

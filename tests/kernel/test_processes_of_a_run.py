@@ -14,7 +14,7 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, Dict, List, NamedTuple, Set, Tuple
+from typing import Any, Dict, List, NamedTuple, Tuple
 
 import pytest
 from support import driver
@@ -174,9 +174,9 @@ class Event(NamedTuple):
     name: str
 
 
-def told(log: Path) -> Set[Event]:
-    """Return the events of a log."""
-    return {Event(who, what, _name(path)) for who, what, path in map(ast.literal_eval, log.read_text().splitlines())}
+def told(log: Path) -> List[Event]:
+    """Return the events of a log, each as often as it happened."""
+    return [Event(who, what, _name(path)) for who, what, path in map(ast.literal_eval, log.read_text().splitlines())]
 
 
 def _name(path: str) -> str:
@@ -186,7 +186,7 @@ def _name(path: str) -> str:
     return name
 
 
-def listened(lab: Lab, *words: str) -> Set[Event]:
+def listened(lab: Lab, *words: str) -> List[Event]:
     """Carry out a command in a home of its own, with supervisor and launcher listened to; return the events."""
     log = lab.file(lab.top / "log", "", 0o666)
     change = HOOK + f"listen('supervisor', {str(log)!r})\n"
@@ -231,7 +231,7 @@ def test_one_process_is_started_and_nobody_is_connected_to(lab: Lab) -> None:
 @ONCE
 def test_a_dry_run_writes_and_starts_nothing(lab: Lab) -> None:
     events = listened(lab, *RUN, "--write", str(lab.workspace), "--dry-run", "--", "true")
-    assert events == {Event("supervisor", "open", "null")}
+    assert events == [Event("supervisor", "open", "null")]
     assert list(lab.home.iterdir()) == []
 
 
@@ -252,7 +252,7 @@ def test_the_verifier_writes_starts_and_connects_to_nothing(lab: Lab, more: Tupl
     options: Dict[str, Any] = lab.options()
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, **options)
     assert done.returncode == 0 and "trustworthy" in done.stdout, done.stderr
-    assert told(log) == set()
+    assert told(log) == []
     # the control: the same hook hears of a file, a process and a connection
     words = "open(sys.argv[2], 'w'); os.posix_spawn('/bin/true', ['true'], {}); import socket\n"
     words += "try: socket.socket().connect(('127.0.0.1', 1))\nexcept OSError: pass\n"
