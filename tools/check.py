@@ -32,6 +32,7 @@ CHECKS = (
     ("tools/golden.py --check", ("tools/golden.py", "--check")),
     ("tools/gen_policy_docs.py --check", ("tools/gen_policy_docs.py", "--check")),
     ("tools/gen_completions.py --check", ("tools/gen_completions.py", "--check")),
+    ("tools/gen_audit_guide.py --check", ("tools/gen_audit_guide.py", "--check")),
     ("tools/sbom.py --check", ("tools/sbom.py", "--check")),
 )
 # Run where they are installed; they are no requirement of this project.

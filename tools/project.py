@@ -52,7 +52,7 @@ def project_files(root: Path = ROOT) -> List[Path]:
     if listed is None:
         return sorted(_walked(root))
     paths = (root / os.fsdecode(name) for name in listed.split(b"\0") if name)
-    return sorted(path for path in paths if path.is_file() or path.is_symlink())
+    return sorted({path for path in paths if path.is_file() or path.is_symlink()})  # amid a merge git names some thrice
 
 
 def entries(root: Path = ROOT, folder: str = "", without: Tuple[str, ...] = ()) -> List[Entry]:
@@ -61,7 +61,7 @@ def entries(root: Path = ROOT, folder: str = "", without: Tuple[str, ...] = ()) 
     TreeError where one is no plain file, or cannot be read.
     """
     try:
-        named = {path.relative_to(root).as_posix(): path for path in project_files(root)}  # once, also amid a merge
+        named = {path.relative_to(root).as_posix(): path for path in project_files(root)}
     except OSError as problem:
         raise TreeError(f"the files of this tree cannot be listed: {shown(str(problem))}") from problem
     named = {name: named[name] for name in sorted(named) if name not in without}

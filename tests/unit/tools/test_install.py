@@ -173,7 +173,8 @@ def test_a_script_starts_its_interpreter_wherever_that_lies(name: str, tmp_path:
     python = tmp_path / name
     python.symlink_to(sys.executable)
     script = tmp_path / "script"
-    script.write_text(install.first_lines(str(python)) + "\nimport sys; print(sys.flags.isolated, sys.argv[1:])\n", "utf-8")
+    lines = install.first_lines(str(python)), "import sys; print(sys.flags.isolated, sys.argv[1:])", ""
+    script.write_text("\n".join(lines), "utf-8")
     script.chmod(0o755)
     done = subprocess.run([script, "a b", "c"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "1 ['a b', 'c']\n", "")
