@@ -34,6 +34,7 @@ CHECKS = (
     ("tools/gen_completions.py --check", ("tools/gen_completions.py", "--check")),
     ("tools/gen_audit_guide.py --check", ("tools/gen_audit_guide.py", "--check")),
     ("tools/sbom.py --check", ("tools/sbom.py", "--check")),
+    ("tools/check_tree.py", ("tools/check_tree.py",)),
 )
 # Run where they are installed; they are no requirement of this project.
 LINTERS = (("mypy", ("-m", "mypy")), ("ruff", ("-m", "ruff", "check", ".")))

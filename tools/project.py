@@ -20,6 +20,7 @@ from typing import Iterable, Iterator, List, NamedTuple, Optional, Set, Tuple
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "aasm"
+OLDEST = (3, 9)  # the oldest supported Python; no syntax is newer
 LARGEST = 64 << 20  # bytes; no file of the project comes near
 
 # What tools and editors leave in a tree, and what hidden names are the project's nevertheless.
@@ -111,7 +112,9 @@ def git(root: Path, *words: str) -> Optional[bytes]:
     if not (root / ".git").exists() or not shutil.which("git"):
         return None
     clean = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    command = ["git", "--no-optional-locks", "-c", "safe.directory=*", "-C", str(root), *words]
+    # a tree that is looked at may be anybody's: by fsmonitor, listing it could run a program of its own
+    settings = ["-c", "safe.directory=*", "-c", "core.fsmonitor=false"]
+    command = ["git", "--no-optional-locks", *settings, "-C", str(root), *words]
     done = subprocess.run(command, env=clean, capture_output=True, check=False)
     return done.stdout if done.returncode == 0 else None
 
@@ -125,53 +128,67 @@ def _walked(root: Path) -> Iterator[Path]:
             yield path
 
 
-def python_files(*folders: str) -> List[Path]:
+def python_files(*folders: str, root: Path = ROOT) -> List[Path]:
     """Return the project's Python files, those beneath `folders` only when some are given."""
-    found = [path for path in project_files() if path.suffix == ".py"]
-    return [path for path in found if not folders or path.relative_to(ROOT).parts[0] in folders]
+    found = [path for path in project_files(root) if path.suffix == ".py"]
+    return [path for path in found if not folders or path.relative_to(root).parts[0] in folders]
 
 
-def module_name(path: Path) -> str:
+def module_name(path: Path, root: Path = ROOT) -> str:
     """Return the dotted name of a file of the package: aasm/policy/__init__.py is `aasm.policy`."""
-    parts = path.relative_to(ROOT).with_suffix("").parts
+    parts = path.relative_to(root).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def package_modules() -> Set[str]:
+def package_modules(root: Path = ROOT) -> Set[str]:
     """Return the dotted names of all modules of the package, its folders included."""
-    names = {module_name(path) for path in python_files(PACKAGE)}
+    names = {module_name(path, root) for path in python_files(PACKAGE, root=root)}
     return names | {".".join(name.split(".")[:depth]) for name in names for depth in range(1, name.count(".") + 1)}
 
 
-def parsed(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"), str(path.relative_to(ROOT)))
+def parsed(path: Path, root: Path = ROOT) -> ast.Module:
+    """Return the syntax tree of a file, read as the oldest supported Python would read it."""
+    return ast.parse(path.read_text(encoding="utf-8"), str(path.relative_to(root)), feature_version=OLDEST)
 
 
-def imports(path: Path, modules: Set[str]) -> List[Import]:
+def imports(path: Path, modules: Set[str], root: Path = ROOT) -> List[Import]:
     """Return all imports of a file, those inside functions too; `from x import y` means x.y where that is a module."""
+    return imports_of(parsed(path, root), path, modules, root)
+
+
+def imports_of(tree: ast.Module, path: Path, modules: Set[str], root: Path = ROOT) -> List[Import]:
+    """Return the same for a file that is parsed already."""
     found: List[Import] = []
-    tree = parsed(path)
     top = set(map(id, tree.body))
-    for node in ast.walk(tree):
+    for node in _statements(tree):
         if isinstance(node, ast.Import):
             found += [Import(node.lineno, alias.name, id(node) in top) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            base = _absolute(node, path)
+            base = from_where(node, path, root)
             names = [f"{base}.{alias.name}" for alias in node.names]
             found += [Import(node.lineno, name if name in modules else base, id(node) in top) for name in names]
     return found
 
 
-def reached(start: Iterable[str]) -> Set[str]:
+def _statements(tree: ast.Module) -> Iterator[ast.AST]:
+    """Yield every statement of a file, at any depth."""
+    waiting: List[ast.AST] = list(tree.body)
+    for node in waiting:
+        yield node
+        for block in ("body", "handlers", "orelse", "finalbody"):
+            waiting += getattr(node, block, ())
+
+
+def reached(start: Iterable[str], root: Path = ROOT) -> Set[str]:
     """Return the modules of the package that importing those named `start` can lead to, their folders included."""
-    modules = package_modules()
-    files = {module_name(path): path for path in python_files(PACKAGE)}
+    modules = package_modules(root)
+    files = {module_name(path, root): path for path in python_files(PACKAGE, root=root)}
     seen: Set[str] = set()
     waiting = set(start)
     while waiting:
         name = waiting.pop()
         seen.add(name)
-        found = {one.name for one in imports(files[name], modules)} & modules if name in files else set()
+        found = {one.name for one in imports(files[name], modules, root)} & modules if name in files else set()
         waiting |= (found | set(_folders(name))) - seen
     return seen
 
@@ -181,10 +198,10 @@ def _folders(name: str) -> List[str]:
     return [name[:at] for at, sign in enumerate(name) if sign == "."]
 
 
-def _absolute(node: ast.ImportFrom, path: Path) -> str:
+def from_where(node: ast.ImportFrom, path: Path, root: Path = ROOT) -> str:
     """Return the absolute name of what stands between `from` and `import`."""
     if not node.level:
         return node.module or ""
-    here = path.relative_to(ROOT).parts[:-1]
+    here = path.relative_to(root).parts[:-1]
     base = here[: len(here) - (node.level - 1)]
     return ".".join([*base, *([node.module] if node.module else [])])

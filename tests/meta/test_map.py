@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The aasm authors
 # SPDX-License-Identifier: Apache-2.0
-"""docs/architecture.md shows every module and every level: the tree as it is, the levels as the layer test has them.
+"""docs/architecture.md shows every module and every level: the tree as it is, the levels as the rule has them.
 
 What lies beside the package is shown by folder (tests) and by file (tools).
 """
@@ -11,8 +11,9 @@ import fnmatch
 import re
 from typing import Dict, List, Set
 
-import meta.test_layers as layers
+import tree_layers as layers
 from project import PACKAGE, ROOT, module_name, python_files
+from tree import under
 
 TEXT = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 TREE = re.compile(rf"^```text\n({PACKAGE}/\n.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -54,10 +55,10 @@ def level_rows() -> List[str]:
     by_level: Dict[int, List[str]] = {}
     existing = {layers.inside(module_name(path)) for path in python_files(PACKAGE)}
     for name, level, _ in layers.LEVELS:
-        if any(layers.under(module, name) for module in existing):
+        if any(under(module, name) for module in existing):
             by_level.setdefault(level, []).append(f"`{name}`")
     return [f"| {level} | {', '.join(names)} |" for level, names in sorted(by_level.items())]
 
 
-def test_the_levels_are_those_that_the_layer_test_holds() -> None:
+def test_the_levels_are_those_that_the_rule_holds() -> None:
     assert "\n".join(level_rows()) in TEXT

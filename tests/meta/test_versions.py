@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 
 from metadata import Project
-from project import ROOT
+from project import OLDEST, ROOT
 
 import aasm
 
@@ -30,5 +30,6 @@ def test_the_oldest_python_is_the_same_everywhere() -> None:
     named = [row for row in project.list("classifiers") if row.startswith("Programming Language :: Python :: 3.")]
     oldest = named[0].rpartition(" :: ")[2]
     assert project.text("requires-python") == f">={oldest}"
+    assert ".".join(map(str, OLDEST)) == oldest
     ruff = re.search(r'^target-version = "py(\d)(\d+)"$', (ROOT / "pyproject.toml").read_text("utf-8"), re.MULTILINE)
     assert ruff is not None and ".".join(ruff.groups()) == oldest

@@ -11,7 +11,6 @@ import sys
 from typing import Any, Dict, List, Sequence, Tuple
 
 import pytest
-from meta.test_hot_path import NEVER_ON_THE_WAY
 from project import ROOT
 from support.reports import (
     CASES,
@@ -27,6 +26,7 @@ from support.reports import (
     wanted,
 )
 from support.runs import after, before, ended, resolution, resolved
+from tree_imports import NEVER_ON_THE_WAY
 
 from aasm._sys import boundary
 from aasm.backends.native.capability import MECHANISMS

@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The aasm authors
+# SPDX-License-Identifier: Apache-2.0
+"""Holds the tree to its rules: what it imports, what it can do, who imports whom, sizes, licences, words and hosts.
+
+For an auditor: it needs nothing but Python, changes nothing, and reads every file of the tree. One line a finding
+(`file:line: rule: what`), then the Pythons that were not there to be asked, then what was looked at. Exit code 0:
+clean; 1: findings; 2: wrong command line. What the rules allow is in the tables of tools/tree_*.py; the one that says
+what the package can do to the world, and why, is tools/tree_reviewed.py.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+sys.dont_write_bytecode = True  # what is looked at may be read-only, and stays as it was
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # under -I Python does not do it
+
+import argparse  # noqa: E402
+import gc  # noqa: E402
+from pathlib import Path  # noqa: E402
+from typing import List, Sequence, Tuple  # noqa: E402
+
+import tree_effects  # noqa: E402
+import tree_files  # noqa: E402
+import tree_hosts  # noqa: E402
+import tree_imports  # noqa: E402
+import tree_layers  # noqa: E402
+import tree_pythons  # noqa: E402
+import tree_words  # noqa: E402
+from project import PACKAGE, ROOT  # noqa: E402
+from tree import Finding, Named, Tree  # noqa: E402
+
+RULES: Tuple[Named, ...] = (
+    *tree_imports.RULES, *tree_effects.RULES, *tree_layers.RULES, *tree_files.RULES, *tree_words.RULES,
+    *tree_hosts.RULES,
+)  # fmt: skip
+# Rules that only a Python can tell which is asked.
+ASKED = (
+    ("imported", "the package loads from its own source and the standard library alone, in any order"),
+    ("launcher loads", "the launcher loads the listed modules and nothing else"),
+)
+
+
+def static_findings(tree: Tree) -> List[Finding]:
+    """Return what the rules find that only read."""
+    return [finding for _, _, rule in RULES for finding in rule(tree)]
+
+
+def parsed(argv: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser("tools/check_tree.py", description=__doc__, allow_abbrev=False)
+    parser.add_argument("--root", type=Path, default=ROOT, metavar="DIR", help="the tree to look at; this one")
+    parser.add_argument("--no-pythons", action="store_true", help="read only: start no Python, import nothing")
+    parser.add_argument("--rules", action="store_true", help="say what each rule holds, and look at nothing")
+    options = parser.parse_args(argv)
+    if not (options.root / PACKAGE).is_dir():
+        parser.error(f"--root {options.root}: there is no {PACKAGE}/ in it; name the top of a source tree")
+    return options
+
+
+def main(argv: Sequence[str]) -> int:
+    options = parsed(argv)
+    if options.rules:
+        print("\n".join(f"{name}: {what}" for name, what, *_ in (*RULES, *ASKED)))
+        return 0
+    gc.disable()  # syntax trees are many objects and no garbage
+    tree = Tree(options.root.resolve())
+    pythons, absent = ([], []) if options.no_pythons else tree_pythons.found_pythons()
+    asked = tree_pythons.Asked(tree, pythons)
+    findings = static_findings(tree)
+    findings += tree_pythons.judged(tree, asked.answers())
+    for finding in sorted(set(findings)):
+        print(finding)
+    for minor in absent:
+        print(f"not looked at: Python {minor}, which this host does not have")
+    print(closing(tree, [python.version for python in pythons], len(set(findings))))
+    return 1 if findings else 0
+
+
+def closing(tree: Tree, versions: Sequence[str], findings: int) -> str:
+    """Return the last line: how much was looked at, and under which Pythons."""
+    rules = len({name for name, *_ in (*RULES, *(ASKED if versions else ()))})
+    under = f"Python {', '.join(versions)}" if versions else "no Python asked"
+    return f"{len(tree.files)} files, {rules} rules, {under}: {findings} findings"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,138 @@
+# SPDX-FileCopyrightText: 2026 The aasm authors
+# SPDX-License-Identifier: Apache-2.0
+"""A tree of files as the rules of tools/check_tree.py see it: each file is read and parsed once, for all of them.
+
+A rule is a function from a `Tree` to findings. It reads, and must neither change nor execute what it looks at. A file
+that cannot be parsed is in no rule's sight but the one that reports it.
+"""
+
+from __future__ import annotations
+
+import ast
+import fnmatch
+from pathlib import Path
+from typing import Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, Set, Tuple
+
+from project import OLDEST, PACKAGE, ROOT, Import, imports_of, module_name, package_modules, parsed, project_files
+
+
+class Finding(NamedTuple):
+    """What a rule has against a file: the path from the top of the tree, the line (from 1), the rule, and what."""
+
+    file: str
+    line: int
+    rule: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.rule}: {self.what}"
+
+
+class Tree:
+    """The project's files beneath `root`: their names, texts, syntax trees and imports."""
+
+    def __init__(self, root: Path = ROOT) -> None:
+        self.root = root
+        self.files = project_files(root)
+        self.broken: List[Finding] = []
+        self._data: Dict[Path, bytes] = {}
+        self._text: Dict[Path, str] = {}
+        self._parsed: Dict[Path, ast.Module] = {}
+        self._nodes: Dict[Path, Dict[type, List[ast.AST]]] = {}
+        self._imports: Dict[Path, List[Import]] = {}
+        self._python = [path for path in self.files if path.suffix == ".py" and self._can_be_parsed(path)]
+        self.modules: Set[str] = package_modules(root)
+
+    def _can_be_parsed(self, path: Path) -> bool:
+        try:
+            self._parsed[path] = parsed(path, self.root)
+        except (SyntaxError, ValueError, OSError) as problem:
+            line = getattr(problem, "lineno", None) or 1
+            why = getattr(problem, "msg", None) or problem
+            what = f"Python {'.'.join(map(str, OLDEST))} cannot parse this: {why}"
+            self.broken.append(Finding(self.name(path), line, "syntax", what))
+            return False
+        return True
+
+    def name(self, path: Path) -> str:
+        """Return the path of a file from the top of the tree, with forward slashes."""
+        return path.relative_to(self.root).as_posix()
+
+    def module(self, path: Path) -> str:
+        """Return the dotted name of a file of the package."""
+        return module_name(path, self.root)
+
+    def python(self, *folders: str) -> List[Path]:
+        """Return the Python files that can be parsed, those beneath `folders` only when some are given."""
+        return [path for path in self._python if not folders or path.relative_to(self.root).parts[0] in folders]
+
+    def is_code(self, path: Path) -> bool:
+        """Tell whether a file is Python that can be parsed."""
+        return path in self._parsed
+
+    def data(self, path: Path) -> bytes:
+        """Return the bytes of a file; none where it is a link that leads nowhere."""
+        if path not in self._data:
+            self._data[path] = path.read_bytes() if path.is_file() else b""
+        return self._data[path]
+
+    def text(self, path: Path) -> str:
+        """Return the text of a file; bytes that are no UTF-8 become replacement characters."""
+        if path not in self._text:
+            self._text[path] = self.data(path).decode("utf-8", "replace")
+        return self._text[path]
+
+    def lines(self, path: Path) -> List[str]:
+        return self.text(path).split("\n")
+
+    def parsed(self, path: Path) -> ast.Module:
+        """Return the syntax tree of a file, which no rule may change."""
+        return self._parsed[path]
+
+    def nodes(self, path: Path, *kinds: type) -> Iterator[ast.AST]:
+        """Yield the nodes of a file's syntax tree that are of these very classes."""
+        if path not in self._nodes:
+            by_kind: Dict[type, List[ast.AST]] = {}
+            for node in every(self.parsed(path)):
+                by_kind.setdefault(type(node), []).append(node)
+            self._nodes[path] = by_kind
+        for kind in kinds:
+            yield from self._nodes[path].get(kind, ())
+
+    def imports(self, path: Path) -> List[Import]:
+        """Return what a file imports, in functions too."""
+        if path not in self._imports:
+            self._imports[path] = imports_of(self.parsed(path), path, self.modules, self.root)
+        return self._imports[path]
+
+    def own(self) -> List[Path]:
+        """Return the Python files of the package."""
+        return self.python(PACKAGE)
+
+
+def every(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield a node and all beneath it, but for those that say only how a name is used. Faster than ast.walk."""
+    waiting: List[Any] = [node]
+    for one in waiting:
+        yield one
+        for name in one._fields:
+            value = getattr(one, name, None)
+            if isinstance(value, list):
+                waiting += [inner for inner in value if isinstance(inner, ast.AST)]
+            elif isinstance(value, ast.AST) and not isinstance(value, ast.expr_context):
+                waiting.append(value)
+
+
+Rule = Callable[[Tree], Iterable[Finding]]
+# The name of a rule, what it holds in words, and the function that finds what breaks it.
+Named = Tuple[str, str, Rule]
+
+
+def matches(name: str, patterns: Iterable[str]) -> bool:
+    """Tell whether a file's path from the top is one of `patterns`; `*` also stands for slashes."""
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def under(name: str, folder: str) -> bool:
+    """Tell whether a dotted name is `folder` or lies in it."""
+    return name == folder or name.startswith(folder + ".")

@@ -1,0 +1,157 @@
+# SPDX-FileCopyrightText: 2026 The aasm authors
+# SPDX-License-Identifier: Apache-2.0
+"""Rules about files as such: licence lines, sizes, text and nothing but text, and what may lie in the package.
+
+They read bytes and syntax trees; what the words in them say is the matter of tree_words.py and tree_hosts.py.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import os
+import re
+from pathlib import Path
+from typing import Dict, Iterator, List, Optional
+
+from project import PACKAGE
+from tree import Finding, Tree, matches
+
+# The tags in pieces: whole, they would be a statement about this file.
+COPYRIGHT = "SPDX-" "FileCopyrightText: 2026 The aasm authors"
+LICENSE = "SPDX-" "License-Identifier: Apache-2.0"
+# SHA-256 of the published text of the licence, and every file that must be just that.
+APACHE_2 = "cfc7749b96f63bd31c3c42b5c471bf756814053e847c10f3eb003417bc523d30"
+LICENSE_TEXTS = ("LICENSE", "LICENSES/Apache-2.0.txt")
+
+# Files that cannot carry the two lines. The last two are in unpacked archives.
+NO_HEADER = (*LICENSE_TEXTS, "*.json", "tests/golden/*.txt", "REVISION", "PKG-INFO")
+GENERATED = ("aasm/_sys/_nr_*.py",)
+MODULE_LINES, FUNCTION_LINES = 400, 60
+
+# Files that are no text, each with the reason. There is none; a row here is a decision for a review.
+NOT_TEXT: Dict[str, str] = {}
+# Texts about characters: what a canonical form does to each of them.
+SHOWS_EVERYTHING = ("tests/golden/receipt/canonical-jq-*.txt",)
+# Controls, and what changes the order or the look of what stands beside it; tab and line end are none of them.
+_INVISIBLE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\U000e0000-\U000e007f]"
+)
+_NOT_ASCII = re.compile("[^\t\n\x20-\x7e]")
+_ENCODING = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*[-\w.]+")  # PEP 263
+
+# What the package holds that is no Python source.
+IN_THE_PACKAGE = {f"{PACKAGE}/py.typed": "says that the package has type hints (PEP 561)"}
+
+
+def licence_lines(tree: Tree) -> Iterator[Finding]:
+    """Yield every file that does not say whose it is, and under which licence, in its first lines."""
+    for path in tree.files:
+        first = tree.lines(path)[:5]
+        if not matches(tree.name(path), NO_HEADER) and not (_states(first, COPYRIGHT) and _states(first, LICENSE)):
+            yield Finding(tree.name(path), 1, "licence lines", "the two SPDX lines are not among the first five")
+
+
+def _states(lines: List[str], tag: str) -> bool:
+    return any(line.strip("#/;*<!->\"\\. \t") == tag for line in lines)
+
+
+def licence_text(tree: Tree) -> Iterator[Finding]:
+    """Yield every text of the licence that is not the published one, and a tree that has none."""
+    there = [path for path in tree.files if tree.name(path) in LICENSE_TEXTS]
+    for path in there:
+        if hashlib.sha256(tree.data(path)).hexdigest() != APACHE_2:
+            yield Finding(tree.name(path), 1, "licence text", "it is not the published text of Apache-2.0")
+    if tree.root / LICENSE_TEXTS[0] not in there:
+        yield Finding(LICENSE_TEXTS[0], 1, "licence text", "it is missing")
+
+
+def module_sizes(tree: Tree) -> Iterator[Finding]:
+    """Yield every module that is too long."""
+    for path in tree.python():
+        lines = tree.data(path).count(b"\n")
+        if lines > MODULE_LINES and not matches(tree.name(path), GENERATED):
+            yield Finding(tree.name(path), lines, "module size", f"{lines} lines, at most {MODULE_LINES}")
+
+
+def function_sizes(tree: Tree) -> Iterator[Finding]:
+    """Yield every function that is too long."""
+    for path in tree.python():
+        for node in tree.nodes(path, ast.FunctionDef, ast.AsyncFunctionDef):
+            assert isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+            lines = (node.end_lineno or 0) - node.lineno + 1
+            if lines > FUNCTION_LINES:
+                what = f"{node.name} has {lines} lines, at most {FUNCTION_LINES}"
+                yield Finding(tree.name(path), node.lineno, "function size", what)
+
+
+def purposes(tree: Tree) -> Iterator[Finding]:
+    """Yield every module that does not say what it is for."""
+    for path in tree.python(PACKAGE, "tools"):
+        if not ast.get_docstring(tree.parsed(path)):
+            yield Finding(tree.name(path), 1, "purpose", "the module has no docstring")
+
+
+def text(tree: Tree) -> Iterator[Finding]:
+    """Yield every file that is no text, every text without plain line ends, and every link."""
+    for path in tree.files:
+        name = tree.name(path)
+        if path.is_symlink():
+            yield Finding(name, 1, "text", "a symbolic link")
+            continue
+        fault = _fault(tree.data(path))
+        if fault and name not in NOT_TEXT:
+            yield Finding(name, 1, "text", fault)
+
+
+def _fault(data: bytes) -> Optional[str]:
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as problem:
+        return f"byte {problem.start} is no UTF-8: a binary file needs a row in tools/tree_files.py"
+    if b"\0" in data:
+        return "a NUL byte: a binary file needs a row in tools/tree_files.py"
+    if b"\r" in data:
+        return "a carriage return"
+    return None if data.endswith(b"\n") else "the last line does not end"
+
+
+def visible(tree: Tree) -> Iterator[Finding]:
+    """Yield every place where a reader could see something else than what Python reads."""
+    for path in tree.files:
+        name, code = tree.name(path), path.suffix == ".py"
+        pattern = _NOT_ASCII if code and name.startswith((f"{PACKAGE}/", "tools/")) else _INVISIBLE
+        if pattern.search(tree.text(path)) and not matches(name, SHOWS_EVERYTHING):
+            for number, line in enumerate(tree.lines(path), 1):
+                for found in pattern.finditer(line):
+                    yield Finding(name, number, "visible", f"U+{ord(found.group()):04X} in column {found.start() + 1}")
+        for number, line in enumerate(tree.lines(path)[:2] if code else (), 1):
+            if _ENCODING.match(line):
+                yield Finding(name, number, "visible", "declares an encoding: source is UTF-8 and says nothing")
+
+
+def package_files(tree: Tree) -> Iterator[Finding]:
+    """Yield whatever lies in the package and is not its source, also where git is told to overlook it.
+
+    The folders into which Python puts what it compiled are left alone: they come from running it.
+    """
+    for folder, folders, files in os.walk(tree.root / PACKAGE):
+        folders[:] = sorted(name for name in folders if name != "__pycache__")
+        for path in (Path(folder, name) for name in sorted(files)):
+            if path.suffix != ".py" and tree.name(path) not in IN_THE_PACKAGE:
+                yield Finding(tree.name(path), 1, "package files", "neither source nor listed in tools/tree_files.py")
+            elif path not in tree.files:
+                yield Finding(tree.name(path), 1, "package files", "git overlooks it, Python does not")
+
+
+RULES = (
+    ("licence lines", "every file states its licence", licence_lines),
+    ("licence text", "the licence is the published text", licence_text),
+    ("module size", f"no module has more than {MODULE_LINES} lines", module_sizes),
+    ("function size", f"no function has more than {FUNCTION_LINES} lines", function_sizes),
+    ("purpose", "every module says what it is for", purposes),
+    ("text", "every file is UTF-8 text with plain line ends", text),
+    ("visible", "no invisible characters; code of the package and the tools is ASCII", visible),
+    ("package files", "the package holds its sources and nothing else", package_files),
+)

@@ -1,0 +1,87 @@
+# SPDX-FileCopyrightText: 2026 The aasm authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the tools can do to the world, reviewed, in the form of tools/tree_reviewed.py.
+
+No tool is a part of what runs; each of them runs on the host of who works on this tree, and with that user's rights.
+"""
+
+from __future__ import annotations
+
+from typing import Tuple
+
+from tree_reviewed import Row
+
+PROCESSES = (
+    Row("tools/check.py tools/pythons.py", "process", "subprocess.Popen subprocess.run",
+        "_supervised describe _install_step", "the tests and checks, each Python to ask what it is, venv and pip"),
+    Row("tools/pythons.py", "code", "`-c`", "describe", "the question PROBE beside it"),
+    Row("tools/check.py", "signal", "os.killpg", "end", "a test run that takes too long, or was interrupted"),
+    Row("tools/project.py", "process", "subprocess.run", "git", "git, to list and to ask"),
+    Row("tools/project.py", "code", "`-c`", "git", "an option of git, no program"),
+    Row("tools/tree_pythons.py", "process", "subprocess.Popen", "Asked._started",
+        "each Python of the host, with tools/tree_child.py"),
+    Row("tools/gen_yaml_cases.py", "process", "subprocess.Popen", "Readers.__init__",
+        "a YAML reader of another language"),
+    Row("tools/try_templates.py", "process", "subprocess.run", "attempt",
+        "programs of this host, each under a boundary"),
+    Row("tools/bench/policy.py tools/bench/copies.py", "process", "subprocess.Popen subprocess.run",
+        "Bench.take Bench.imports _spawned launched", "what is measured"),
+    Row("tools/bench/policy.py", "code", "`-c`", "Bench.take Bench.interpreter Bench.commands", "its own texts"),
+)  # fmt: skip
+
+FILES = (
+    Row("tools/archives.py", "write", "zipfile.ZipFile .writestr tarfile.open", "zip_bytes tar_gz_bytes",
+        "archives in memory"),
+    Row("tools/archives.py", "write", "open os.fchmod os.replace os.unlink", "write_whole",
+        "one file, under another name first, where the caller says"),
+    Row("tools/build_backend.py tools/build.py", "write", "os.makedirs", "prepare_metadata_for_build_wheel write",
+        "the directory that the caller names"),
+    Row("tools/install.py", "write", "os.mkdir os.chmod py_compile.compile os.rmdir os.unlink",
+        "_make_folders _compiled _remove", "an installation beneath the prefix that the caller names; takes it away"),
+    Row("tools/check.py tools/pythons.py", "write",
+        "open os.makedirs os.chmod shutil.rmtree tempfile.mkdtemp tempfile.TemporaryFile",
+        "run_suite _supervised environment create", "environments under .venv-check/, scratch of the tests"),
+    Row("tools/gen_audit_guide.py tools/gen_completions.py tools/gen_policy_docs.py tools/gen_syscalls.py "
+        "tools/gen_yaml_cases.py tools/golden.py", "write",
+        ".write_text .mkdir .unlink", "main _put", "the generated files of this tree"),
+    Row("tools/sbom.py", "write", "open os.open os.replace .unlink", "_put",
+        "SBOM.spdx.json, under another name first"),
+    Row("tools/try_templates.py tools/bench/copies.py tools/bench/policy.py", "write",
+        "tempfile.TemporaryDirectory shutil.copytree .mkdir .write_text .write_bytes",
+        "attempt main copies Bench.files Bench.commands", "scratch, in a temporary directory"),
+)  # fmt: skip
+
+IMPORTS = (
+    Row("tools/bench/copies.py tools/bench/policy.py tools/check_tree.py tools/gen_completions.py "
+        "tools/gen_policy_docs.py tools/gen_yaml_cases.py tools/golden.py tools/sbom.py tools/try_templates.py",
+        "import", "sys.path", "(top)", "puts this tree on the import path"),
+    Row("tools/zip_main.py", "import", "sys.path", "(top)", "takes aasm.pyz, of which it is the start, off the path"),
+    Row("tools/gen_completions.py tools/gen_policy_docs.py", "import", "importlib.import_module", "parser _taken",
+        "a subcommand's module by its name"),
+    Row("tools/gen_yaml_cases.py", "import", "importlib.import_module", "Readers.__init__",
+        "YAML readers that are no requirement of this project, where they are installed"),
+    Row("tools/check.py", "import", "importlib.util", "run_checks", "asks whether a linter is installed"),
+    Row("tools/tree_child.py", "import", "__import__ importlib.import_module sys.modules sys.path",
+        "(top) loaded import_all main", "imports the package and tells what that loaded: that is what it is for"),
+    Row("tools/tree_child.py", "code", "compile", "compile_all", "compiles every file and runs none"),
+    Row("tools/tree_child.py", "hidden", ".__spec__", "loaded", "asks a module where it came from"),
+)  # fmt: skip
+
+OF_THE_PROCESS = (
+    Row("tools/check.py", "state", "os.umask signal.signal", "main (top)",
+        "for tests that drop to another user; an end that was asked for is an interrupt"),
+    Row("tools/check.py tools/pythons.py tools/try_templates.py", "environment", "os.environ",
+        "parsed _install_step host", "expectations for the suite; a copy for pip; where programs are looked for"),
+    Row("tools/verify_release.py", "environment", "os.environ", "verify",
+        "SOURCE_DATE_EPOCH, as the release states it"),
+    Row("tools/zip_main.py", "state", "_signal.signal", "(top)", "an interrupt ends us without a traceback"),
+    Row("tools/check_tree.py", "state", "gc.disable sys.dont_write_bytecode", "(top) main",
+        "leaves no compiled files in the tree that it looks at; syntax trees are no garbage"),
+    Row("tools/bench/copies.py tools/check.py tools/golden.py tools/project.py tools/tree.py", "hidden",
+        "getattr resource", "main together summary parsed (top) _statements every",
+        "fields by the names in a table beside the line"),
+    Row("tools/gen_completions.py tools/gen_policy_docs.py", "hidden", "argparse._AppendAction argparse._HelpAction",
+        "_beside _taken", "which options may be repeated, and which are for help"),
+)  # fmt: skip
+
+REVIEWED_TOOLS: Tuple[Row, ...] = (*PROCESSES, *FILES, *IMPORTS, *OF_THE_PROCESS)
