@@ -13,7 +13,7 @@ import time
 from functools import partial
 from typing import Callable, NamedTuple, Protocol
 
-from . import evidence as evidence_stage, state
+from . import evidence as evidence_stage, origin, state
 from ._sys.order import OrderError
 from ._sys.probe import HostFacts, host_facts
 from .backends.base import Backend, LaunchFacts
@@ -53,6 +53,8 @@ from .supervise.begin import Begun
 from .supervise.loop import Supervisor, judged
 from .supervise.spawn import start_unconfined
 from .surroundings import Surroundings, surroundings
+
+Beside = tuple[Callable[[Event], None], Callable[[], bool]]  # who hears of a run, and what is done while it goes on
 
 
 class Voice(Protocol):
@@ -167,6 +169,7 @@ class _Held:
         self.messages: list[tuple[str, str]] = []
         self.resolved: ResolvedRun | None = None
         self.shown: IsolationReport | None = None  # what is reported of the run once all is recorded
+        self.code = origin.Reading(origin.running())  # for the receipt, read while the program runs
         self.under_way = False  # from then on the program may have run, so nothing is a refusal any more
 
     def launch(self, begun: Begun, listen: Callable[[Event], None]) -> Result:
@@ -183,7 +186,7 @@ class _Held:
         if spec is None:
             _enter(found.run)
         self.under_way = True
-        record = _run(found.run, spec, begun, listen)
+        record = _run(found.run, spec, begun, (listen, self.code.step if self.reservation else lambda: False))
         if not record.program_ran:
             return self._not_started(found.run, spec, record)
         return self._ended(found, spec, record)
@@ -248,7 +251,8 @@ class _Held:
             if self.reservation is None:
                 return None, None
             now = int(time.time())
-            made = build.make(receipt_facts(found.run, spec, record, evidence, report, found.host, now), now)
+            facts = receipt_facts(found.run, spec, record, evidence, report, found.host, self.code.finish(), now)
+            made = build.make(facts, now)
             reservation, self.reservation = self.reservation, None
             path = store.write(reservation, made.data, now)
         except Exception as problem:  # noqa: BLE001 - of whatever kind: the program has ended as it has ended
@@ -356,14 +360,13 @@ def _prepare(found: Resolution, begun: Begun) -> SpawnSpec | None:
         raise RefusalError(f"refusing to launch: {problem}; give fewer arguments or variables") from None
 
 
-def _run(run: ResolvedRun, spec: SpawnSpec | None, begun: Begun, listen: Callable[[Event], None]) -> RunRecord:
+def _run(run: ResolvedRun, spec: SpawnSpec | None, begun: Begun, beside: Beside) -> RunRecord:
     if spec is None or begun.launcher is None:
-        return _run_unconfined(run, begun, listen)
+        return _run_unconfined(run, begun, beside)
     if spec.notifies:
         raise InternalError("a backend wants notifications, and nothing here answers them")
     launcher = begun.launcher
-    supervisor = Supervisor(launcher.pid, begun.signals, begun.bystanders, confined=True)
-    supervisor.listener = listen
+    supervisor = Supervisor(launcher.pid, begun.signals, begun.bystanders, True, *beside)
     supervisor.send(launcher, spec.order, spec.name)
     return judged(supervisor.run(run.ceilings.max_wall_clock_seconds), launcher, supervisor)
 
@@ -376,7 +379,7 @@ def _enter(run: ResolvedRun) -> None:
         raise HostError(system_text(problem), run.working_dir.path, remedy) from None
 
 
-def _run_unconfined(run: ResolvedRun, begun: Begun, listen: Callable[[Event], None]) -> RunRecord:
+def _run_unconfined(run: ResolvedRun, begun: Begun, beside: Beside) -> RunRecord:
     now = int(time.time())
     ours = os.umask(begun.umask)
     try:
@@ -387,9 +390,7 @@ def _run_unconfined(run: ResolvedRun, begun: Begun, listen: Callable[[Event], No
         missing = number in (errno.ENOENT, errno.ENOTDIR)
         ending = Ending.NOT_FOUND if missing else Ending.NOT_EXECUTABLE
         return RunRecord(ending, None, None, number, "", 0, False, {}, now, now, None, 0)
-    supervisor = Supervisor(pid, begun.signals, begun.bystanders, confined=False)
-    supervisor.listener = listen
-    return supervisor.run(None)
+    return Supervisor(pid, begun.signals, begun.bystanders, False, *beside).run(None)
 
 
 def _exit_code(record: RunRecord) -> int:

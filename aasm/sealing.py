@@ -12,6 +12,7 @@ from .model.evidence import EnforcementEvidence
 from .model.record import RunRecord
 from .model.report import IsolationReport, UnmeasuredReason
 from .model.resolved import ResolvedRun, SpawnSpec
+from .origin import Origin
 from .receipt import facts as words
 from .receipt.facts import HostFact, PolicyFacts, ReceiptFacts
 
@@ -23,13 +24,15 @@ def receipt_facts(
     evidence: EnforcementEvidence,
     report: IsolationReport,
     host: HostFacts,
+    code: Origin,
     now: int,
 ) -> ReceiptFacts:
     """Return everything that the receipt of this run is built from. `now` is the time in seconds since the epoch."""
     return ReceiptFacts(
         recorded_at=now,
         release=__version__,
-        source_revision=None,
+        source_revision=code.revision,
+        code_digest=code.code_digest,
         policy=PolicyFacts(run.policy.digest or None, run.policy.source, run.policy.state),
         spec=run.spec,
         report=report,

@@ -13,19 +13,20 @@ import struct
 import sys
 from typing import Callable, NamedTuple
 
+from . import origin
 from .model.request import Request
 from .policy import locate
 from .policy.grants import Trusted
-from .supervise import spawn
 from .surroundings import Surroundings
 
 
 def ours(around: Surroundings, policy_files: tuple[str, ...]) -> list[Trusted]:
     """Return what is ours alone: our records and code, and the policies in use."""
-    root, package = spawn.code_root()
+    code = origin.running()
     found = [
         Trusted(around.state, "the ledger and the receipts", True),
-        Trusted(os.path.join(root, package), "the code of aasm itself", True),
+        Trusted(code.place, "the code of aasm itself", True),
+        *(Trusted(path, "what says where this copy of aasm is from", True) for path in origin.told_by(code)),
     ]
     return found + [Trusted(os.path.join(around.cwd, path), "the policy in use", True) for path in policy_files]
 
@@ -62,7 +63,7 @@ def _script(cwd: str) -> list[str]:
     path = getattr(sys.modules.get("__main__"), "__file__", None)
     if not path or not (cwd or path.startswith("/")):  # without one there is no script
         return []
-    path = os.path.join(cwd, path)
+    path = _file_of(os.path.join(cwd, path))
     try:
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # it may be a pipe that nobody writes to
     except OSError:  # it is gone
@@ -75,6 +76,12 @@ def _script(cwd: str) -> list[str]:
         os.close(file)
     words = line[2:].split(None, 1) if line.startswith(b"#!") else []
     return [path, *(os.path.join(cwd, os.fsdecode(word)) for word in words[:1])]
+
+
+def _file_of(path: str) -> str:
+    """Return the path of the file that a script is in: of a zip archive that is the archive."""
+    above = os.path.dirname(path)
+    return above if os.path.isfile(above) else path
 
 
 # --- what Python imports ----------------------------------------------------------------------------

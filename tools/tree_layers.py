@@ -21,6 +21,7 @@ LEVELS: Tuple[Tuple[str, int, str], ...] = (
     ("_sys._nr_riscv64", 0, "_sys"),
     ("_sys", 1, "_sys"),
     ("model", 1, "model"),
+    ("origin", 1, "origin"),  # reads the files of this very copy; needs nothing but the version
     ("receipt.canonical", 1, "receipt.canonical"),
     ("receipt.screen", 1, "receipt.screen"),  # what text may be in a receipt or an identity
     ("receipt.read", 1, "receipt.read"),  # opens what somebody hands over; needs nothing but errors

@@ -90,7 +90,7 @@ def build(facts: ReceiptFacts) -> Json:
         "trace_id": facts.spec.identity.trace_id,
         "recorded_at_unix_secs": facts.recorded_at,
         "asserted_identity": _identity(facts.spec.identity),
-        "producer": {"component": "aasm", "release": facts.release, "source_revision": facts.source_revision},
+        "producer": _producer(facts),
         "policy": _policy(facts.policy, report.unmapped),
         "spec": _spec(facts.spec),
         "backend": _backend(facts),
@@ -109,6 +109,15 @@ def build(facts: ReceiptFacts) -> Json:
     }
     _record_withheld(body)
     return body
+
+
+def _producer(facts: ReceiptFacts) -> Json:
+    return {
+        "component": "aasm",
+        "release": facts.release,
+        "source_revision": facts.source_revision,
+        "code_digest": facts.code_digest,
+    }
 
 
 def _texts(values: tuple[str, ...]) -> list[Json]:

@@ -160,6 +160,7 @@ class ReceiptFacts(NamedTuple):
     recorded_at: int  # seconds since 1970
     release: str
     source_revision: str | None
+    code_digest: str | None
     policy: PolicyFacts
     spec: ExecutionSpec
     report: IsolationReport

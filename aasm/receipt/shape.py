@@ -116,18 +116,24 @@ def _each(inner: Check) -> Check:
     return check
 
 
-def _record(fields: Mapping[str, Check]) -> Check:
+_NO_FIELDS: Mapping[str, Check] = {}
+
+
+def _record(fields: Mapping[str, Check], later: Mapping[str, Check] = _NO_FIELDS) -> Check:
+    """Return the check of an object; `later` are fields that older receipts of this schema lack."""
+    known = {**fields, **later}
+
     def check(value: object, where: str, findings: Findings) -> None:
         if type(value) is not dict:
             findings.defect("Shape", f"{where} is {show(value)}, expected an object")
             return
-        for name, inner in fields.items():
+        for name, inner in known.items():
             if name in value:
                 inner(value[name], f"{where}.{name}", findings)
-            else:
+            elif name in fields:
                 findings.defect("Shape", f"{where}.{name} is missing")
-        if len(value) > len(fields) or not fields.keys() >= value.keys():
-            _note_unknown(value, fields, where, findings)
+        if not known.keys() >= value.keys():
+            _note_unknown(value, known, where, findings)
 
     return check
 
@@ -169,6 +175,7 @@ _reason = _member(_report.UnmeasuredReason)
 
 _IDENTITY = {"agent_id": _text, "team_id": _nullable(_text), "lineage": _each(_text), "depth": _count}
 _PRODUCER = {"component": _name, "release": _name, "source_revision": _nullable(_name)}
+_PRODUCER_LATER = {"code_digest": _nullable(_digest)}
 _POLICY = {
     "canonical_digest": _nullable(_digest),
     "source": _text,
@@ -249,7 +256,7 @@ BODY: dict[str, Check] = {
     "trace_id": _name,
     "recorded_at_unix_secs": _integer,
     "asserted_identity": _record(_IDENTITY),
-    "producer": _record(_PRODUCER),
+    "producer": _record(_PRODUCER, _PRODUCER_LATER),
     "policy": _record(_POLICY),
     "spec": _record(_SPEC),
     "backend": _nullable(_record(_BACKEND)),

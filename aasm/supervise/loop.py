@@ -36,16 +36,25 @@ REAPED_AT_ONCE = 64  # then clocks and signals have their turn: a chain of forks
 class Supervisor:
     """Supervises one child process until it and everything below it has ended."""
 
-    def __init__(self, pid: int, signals: int, bystanders: set[int], confined: bool) -> None:
+    def __init__(
+        self,
+        pid: int,
+        signals: int,
+        bystanders: set[int],
+        confined: bool,
+        listener: Callable[[Event], None] = lambda event: None,
+        meanwhile: Callable[[], bool] = lambda: False,
+    ) -> None:
         """`signals` is a signal descriptor for HANDLED.
 
-        `bystanders` are children that are not ours to end; each is taken out once it has ended.
+        `bystanders` are children that are not ours to end; each is taken out once it has ended. `meanwhile` does
+        a short piece of work that can wait, and says whether any is left; it is called when nothing else is to be done.
         """
         self.pid, self.signals, self.bystanders, self.confined = pid, signals, bystanders, confined
+        self.listener, self.meanwhile = listener, meanwhile
         self.terminal = Terminal()
         self.launcher: Launcher | None = None
         self.name = b""
-        self.listener: Callable[[Event], None] = lambda event: None
         self._outgoing = memoryview(b"")
         self._deadline: float | None = None  # the wall-clock ceiling
         self._kill_at: float | None = None  # the end of a grace period
@@ -54,6 +63,7 @@ class Supervisor:
         self._status: int | None = None
         self._from_terminal = False  # the terminal itself stopped the group
         self._more = False  # children are left to be reaped
+        self._left = True  # pieces of `meanwhile` are left
         self._killed: set[int] = set()  # what we ended of the tree while the program was still there
         self._ended = 0  # how many of those were seen to end
         self.never_replaced = False  # the child still bore the launcher's name when it ended
@@ -90,7 +100,8 @@ class Supervisor:
         if self.launcher is not None:
             wants = select.POLLIN | (select.POLLOUT if self._outgoing else 0)
             poll.register(self.launcher.channel.fileno(), wants)
-        for descriptor, events in poll.poll(self._timeout()):
+        found = poll.poll(self._timeout())
+        for descriptor, events in found:
             if descriptor == self.signals:
                 self._signals()
             elif events & select.POLLOUT and self._outgoing:
@@ -99,10 +110,12 @@ class Supervisor:
                 self._channel_ended()
         if self._more:
             self._children()
+        elif not found and self._left and not self._outgoing:  # the program is on its way, and nothing else is waiting
+            self._left = self.meanwhile()
         self._clocks()
 
     def _timeout(self) -> int | None:
-        if self._more:
+        if self._more or (self._left and not self._outgoing):
             return 0
         times = [at for at in (self._deadline, self._kill_at) if at is not None]
         if not times:

@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 
+from .. import origin
 from .._sys import boundary, process
 from ..errors import HostError, system_text
 
@@ -41,12 +42,6 @@ class Launcher:
         os.waitpid(self.pid, 0)
 
 
-def code_root() -> tuple[str, str]:
-    """Return the directory (or archive) that this package was imported from, and the package's name."""
-    package = __name__.split(".", 1)[0]
-    return os.path.dirname(os.path.abspath(os.path.dirname(sys.modules[package].__file__ or ""))), package
-
-
 def start_launcher() -> Launcher:
     """Start the launcher; it waits for its order. The signals that it must not see yet are blocked by the caller.
 
@@ -75,8 +70,8 @@ def _raised(descriptor: int) -> int:
 
 
 def _spawn_launcher(channel: int, page: int) -> int:
-    root, package = code_root()
-    argv = [sys.executable, "-I", "-S", "-B", "-c", BOOT, root, package, str(os.getpid())]
+    code = origin.running()  # by its own folder, which is right for a copy inside another package as well
+    argv = [sys.executable, "-I", "-S", "-B", "-c", BOOT, code.root, code.package, str(os.getpid())]
     actions = [(os.POSIX_SPAWN_DUP2, channel, CHANNEL), (os.POSIX_SPAWN_DUP2, page, PAGE)]
     return os.posix_spawn(sys.executable, argv, {}, file_actions=actions)
 

@@ -24,6 +24,7 @@ from aasm.governance import ledger
 from aasm.model import domains, evidence as words, plan, report
 from aasm.model.record import Ending, RunRecord
 from aasm.model.requirements import ResourceLimits
+from aasm.origin import UNKNOWN
 from aasm.receipt import build
 from aasm.receipt.facts import RESOLUTIONS
 from aasm.run import Resolution
@@ -83,7 +84,7 @@ def said(made: Report) -> claims.Said:
 
 def receipt(found: Resolution, made: Report, record: RunRecord) -> Dict[str, Any]:
     collected = evidence.collect(found.run, spawn_spec(found), record)
-    facts = receipt_facts(found.run, spawn_spec(found), record, collected, made, found.host, 30)
+    facts = receipt_facts(found.run, spawn_spec(found), record, collected, made, found.host, UNKNOWN, 30)
     return build.make(facts, 31).envelope
 
 

@@ -20,6 +20,7 @@ from aasm import evidence
 from aasm.cli import machine, preview
 from aasm.model.record import Ending, RunRecord
 from aasm.model.report import IsolationReport, ReportStage
+from aasm.origin import UNKNOWN
 from aasm.receipt import build
 from aasm.receipt.canonical import digest
 from aasm.sealing import receipt_facts
@@ -193,7 +194,7 @@ def sample() -> Dict[str, Any]:
     spec = spawn_spec(FOUND)
     collected = evidence.collect(FOUND.run, spec, RECORD)
     report = evidence.report(FOUND.run, collected, ReportStage.POST_RUN)
-    facts = receipt_facts(FOUND.run, spec, RECORD, collected, report, FOUND.host, 3)
+    facts = receipt_facts(FOUND.run, spec, RECORD, collected, report, FOUND.host, UNKNOWN, 3)
     return copy.deepcopy(build.make(facts, 4).envelope)
 
 
