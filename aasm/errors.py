@@ -10,7 +10,7 @@ from __future__ import annotations
 
 # The exit codes of `aasm run` and `aasm receipt`; everything else is the program's own code.
 OK = 0
-INVALID = 1  # receipt verify: the seal or a rule does not hold; policy: not valid, refused, or different
+INVALID = 1  # receipt verify: the seal or a rule does not hold; policy: not valid, refused, or different; self-verify
 USAGE = 2  # the command line itself is wrong
 WALL_CLOCK = 124  # the run lasted longer than its wall-clock ceiling
 REFUSED = 125  # refused, or the boundary could not be set up: the program did not run; or supervision failed
@@ -23,7 +23,7 @@ EXIT_CODES = (
     (
         INVALID,
         "`receipt verify`: the seal or a claim rule does not hold, or the file is no receipt; `policy`: a document is "
-        "not valid, what was asked is refused, or two policies differ",
+        "not valid, what was asked is refused, or two policies differ; `self-verify`: a file of aasm itself differs",
     ),
     (USAGE, "the command line is wrong; nothing was started"),
     (WALL_CLOCK, "the run was ended by its wall-clock ceiling"),

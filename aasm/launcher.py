@@ -348,7 +348,7 @@ executed, 2 when there is no order in FILE; nothing was executed then.
 def main(args: list[str]) -> int:
     """Entry for a person: `--order FILE` carries an order out, `--print FILE` shows it."""
     if args == ["--help"]:
-        os.write(1, HELP.encode())
+        os.write(1, HELP.replace("aasm.launcher", f"{__package__}.launcher").encode())  # a copy may have another name
         return 0
     if len(args) != 2 or args[0] not in ("--order", "--print"):
         os.write(2, b"error: launcher: expected --order FILE, --print FILE or --help\n")

@@ -158,11 +158,11 @@ def read_regular(path: str, most: int, follow: bool = True) -> bytes:
     descriptor = os.open(path, flags)
     try:
         _expect_regular(os.fstat(descriptor))
-        data = b""
+        data = bytearray()
         while len(data) <= most:
             piece = os.read(descriptor, _PIECE)
             if not piece:
-                return data
+                return bytes(data)
             data += piece
         raise OSError(f"more than {most} bytes")
     finally:

@@ -16,7 +16,7 @@ import shutil
 import stat
 import subprocess
 from pathlib import Path
-from typing import Iterable, Iterator, List, NamedTuple, Optional, Set, Tuple
+from typing import Container, Iterable, Iterator, List, NamedTuple, Optional, Set, Tuple
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "aasm"
@@ -179,8 +179,11 @@ def _statements(tree: ast.Module) -> Iterator[ast.AST]:
             waiting += getattr(node, block, ())
 
 
-def reached(start: Iterable[str], root: Path = ROOT) -> Set[str]:
-    """Return the modules of the package that importing those named `start` can lead to, their folders included."""
+def reached(start: Iterable[str], dispatchers: Container[str] = (), root: Path = ROOT) -> Set[str]:
+    """Return the modules of the package that importing those named `start` can lead to, their folders included.
+
+    Of `dispatchers`, which import what they are asked for, only what they import in any case counts.
+    """
     modules = package_modules(root)
     files = {module_name(path, root): path for path in python_files(PACKAGE, root=root)}
     seen: Set[str] = set()
@@ -188,7 +191,8 @@ def reached(start: Iterable[str], root: Path = ROOT) -> Set[str]:
     while waiting:
         name = waiting.pop()
         seen.add(name)
-        found = {one.name for one in imports(files[name], modules, root)} & modules if name in files else set()
+        every = imports(files[name], modules, root) if name in files else []
+        found = {one.name for one in every if one.at_top or name not in dispatchers} & modules
         waiting |= (found | set(_folders(name))) - seen
     return seen
 

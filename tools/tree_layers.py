@@ -25,6 +25,7 @@ LEVELS: Tuple[Tuple[str, int, str], ...] = (
     ("receipt.canonical", 1, "receipt.canonical"),
     ("receipt.screen", 1, "receipt.screen"),  # what text may be in a receipt or an identity
     ("receipt.read", 1, "receipt.read"),  # opens what somebody hands over; needs nothing but errors
+    ("copies", 2, "copies"),
     ("policy", 2, "policy"),
     ("planner", 2, "planner"),
     ("evidence", 2, "evidence"),

@@ -12,7 +12,18 @@ import sys
 from typing import Iterable, Optional
 
 from .. import __version__
-from ..errors import OK, REFUSED, AasmError, HostError, InternalError, RefusalError, UsageError, one_line, system_text
+from ..errors import (
+    OK,
+    REFUSED,
+    USAGE,
+    AasmError,
+    HostError,
+    InternalError,
+    RefusalError,
+    UsageError,
+    one_line,
+    system_text,
+)
 
 # Every command: the words that name it, what may follow them, and what it is for. There is no other: dispatch, usage,
 # errors and completions go by this table.
@@ -25,6 +36,7 @@ COMMANDS: dict[tuple[str, ...], tuple[str, str]] = {
     ("policy", "diff"): ("[OPTIONS] A B", "what one policy permits and the other does not"),
     ("policy", "schema"): ("", "the JSON Schema of a policy"),
     ("receipt", "verify"): ("[--json] RECEIPT...", "check a receipt's seal and its claims"),
+    ("self-verify",): ("[--json] [--against FILE]", "compare this copy of aasm with the list of its files"),
 }
 # Commands that the overall usage shows as one: what stands before their names, and what they are for together.
 GROUPS = {"policy": "check, show, explain, write and compare policies"}
@@ -55,6 +67,10 @@ def main(args: list[str], imports_cwd: bool = False) -> int:
     except AasmError as problem:
         complain_of(problem)
         return problem.exit_code
+    except ImportError as problem:
+        ours = (problem.name or "").startswith(__name__.rpartition(".")[0] + ".")
+        complain(_not_here(problem) if ours else _unexpected(problem))
+        return USAGE if ours else REFUSED
     except Exception as problem:  # noqa: BLE001 - a traceback reaching a user is a defect of its own
         complain(_unexpected(problem))
         return REFUSED
@@ -64,6 +80,13 @@ def _unexpected(problem: Exception) -> str:
     if isinstance(problem, MemoryError) or getattr(problem, "errno", None) in SCARCE:
         return f"this process may not grow: {one_line(str(problem)) or 'out of memory'}; raise its limits (ulimit -a)"
     return f"internal: {type(problem).__name__}: {one_line(str(problem))}; this is a defect of aasm: report it"
+
+
+def _not_here(problem: ImportError) -> str:
+    """Return the line about a module that this copy does not have: a part of the package, or one that lost a file."""
+    place = os.path.dirname(os.path.dirname(__file__))
+    what = f"this copy of aasm does not have all that this command needs ({problem.msg})"
+    return f"{place}: {what}; use a copy of the whole, or see `self-verify` if this is one"
 
 
 def main_script() -> int:
@@ -83,13 +106,17 @@ def _dispatch(args: list[str], imports_cwd: bool) -> int:
     if not any(args[: len(words)] == list(words) for words in COMMANDS):
         return _other(args)
     if args[:2] == ["receipt", "verify"]:
-        from ..receipt import verify
+        from ..receipt.verify import main as verify
 
-        return verify.main(args[2:])
+        return verify(args[2:])
     if args[0] == "policy":
         from .policy import main as policy
 
         return policy(args[1], args[2:])
+    if args[0] == "self-verify":
+        from .self_verify import main as self_verify
+
+        return self_verify(args[1:])
     raise InternalError(f"nothing carries out `{' '.join(args[:2])}`")
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import INVALID, InternalError, PolicyError, UsageError
 from . import COMMANDS, complain_of
-from .options import Once, Parser, _Formatter
+from .parsing import Once, Parser, _Formatter
 
 if TYPE_CHECKING:
     import argparse

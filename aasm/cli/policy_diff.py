@@ -15,7 +15,7 @@ from ..policy.schema import KEYS, SCOPE
 from ..policy.values import Listing, Policy
 from ..policy.walk import walk_as_far_as_possible
 from . import complain_of, say
-from .options import Parser
+from .parsing import Parser
 from .policy import add_json, add_workdir, as_json, effective, here, parser, request_at
 
 SCHEMA = "aasm.policy.diff/1"

@@ -27,7 +27,7 @@ from ..policy.places import host_places
 from ..policy.values import Policy
 from ..run import Resolution
 from . import complain, complain_of, say
-from .options import Once, Parser, _Formatter
+from .parsing import Once, Parser, _Formatter
 from .policy import add_places, as_json, effective, here, request
 
 SCHEMA = "aasm.policy.explain/1"

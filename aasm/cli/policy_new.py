@@ -18,7 +18,7 @@ from ..policy.reader import read_document
 from ..policy.templates import TEMPLATES, template
 from ..policy.values import Policy
 from . import put, say
-from .options import Once, Parser
+from .parsing import Once, Parser
 from .policy import Here, here, parser, request_at
 
 _NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)  # of a file system that has none

@@ -10,7 +10,7 @@ from ..backends.native.floor import REFUSED_CALLS
 from ..errors import OK
 from ..policy.json_schema import schema
 from . import say
-from .options import Parser
+from .parsing import Parser
 from .policy import as_json, parser
 
 

@@ -17,7 +17,7 @@ from ..policy.reader import read_file
 from ..policy.values import Entry, Group, Listing, Policy, Value
 from ..policy.written import Written, clock, written
 from . import say
-from .options import Once, Parser
+from .parsing import Once, Parser
 from .policy import Here, add_json, add_places, as_json, effective, here, parser, request
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from ..policy.lowering import lower
 from ..policy.places import Places
 from ..policy.reader import contents, read_document
 from . import note, say
-from .options import Parser
+from .parsing import Parser
 from .policy import add_json, as_json, parser
 
 SCHEMA = "aasm.policy.validation/1"

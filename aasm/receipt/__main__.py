@@ -8,7 +8,8 @@ not even `__future__`, which is a module like any other).
 
 import sys
 
-_USAGE = "usage: python -m aasm.receipt verify [--json] RECEIPT [RECEIPT ...]"
+_PROG = f"python -m {__package__}"  # a vendored copy may have another name
+_USAGE = f"usage: {_PROG} verify [--json] RECEIPT [RECEIPT ...]"
 
 
 def main(args: list[str]) -> int:
@@ -16,7 +17,7 @@ def main(args: list[str]) -> int:
     if args[:1] == ["verify"]:
         from .verify import main as verify
 
-        return verify(args[1:], "python -m aasm.receipt verify")
+        return verify(args[1:], " ".join((_PROG, "verify")))
     if args in (["--help"], ["-h"]):
         print(_USAGE)
         return 0

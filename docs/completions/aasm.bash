@@ -9,7 +9,7 @@
 _aasm_below() {
     case $command in
         '')
-            names=(run policy receipt --version --help)
+            names=(run policy receipt self-verify --version --help)
             ;;
         'run')
             names=(exec --help)
@@ -100,6 +100,11 @@ _aasm_options() {
         'policy schema')
             _aasm_option --help -h --help
             ;;
+        'self-verify')
+            _aasm_option --help -h --help
+            _aasm_option --json --json
+            _aasm_option --against --against
+            ;;
     esac
 }
 
@@ -109,7 +114,7 @@ _aasm_value() {
         'run exec --isolation')
             _aasm_offer 'none' 'auto' 'process'
             ;;
-        'run exec --policy' | 'run exec --read' | 'run exec --write' | 'run exec --receipt' | 'policy show --policy' | 'policy show --raw' | 'policy explain --policy' | 'policy explain --read' | 'policy explain --write' | 'policy explain --exec' | 'policy explain --unix' | 'policy new --output')
+        'run exec --policy' | 'run exec --read' | 'run exec --write' | 'run exec --receipt' | 'policy show --policy' | 'policy show --raw' | 'policy explain --policy' | 'policy explain --read' | 'policy explain --write' | 'policy explain --exec' | 'policy explain --unix' | 'policy new --output' | 'self-verify --against')
             compopt -o default
             ;;
         'run exec --isolation-backend')

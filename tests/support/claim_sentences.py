@@ -105,7 +105,7 @@ SENTENCES: Dict[str, Dict[str, Tuple[str, ...]]] = {
     },
     NAME: {
         "aasm/cli/preview.py": ("--- protection ---",),
-        "aasm/receipt/__main__.py": ("the only subcommand here is `verify`",),
+        "aasm/receipt/__main__.py": ("the only subcommand here is `verify`", "verify [--json] RECEIPT"),
         "CHANGELOG.md": (
             "*Security* says what was reachable",
             "preview fidelity, protection, isolation",
