@@ -58,7 +58,7 @@ STEPS = (
         "what happens around it",
         ("run.py", "supervise/*.py", "_sys/{process,notify}.py", "__main__.py", "surroundings.py", "stating.py",
          "model/{environment,ambient,descriptors,record,resolved,request}.py", "governance/*.py", "errors.py",
-         "explain.py", "__init__.py"),
+         "explain.py", "origin.py", "__init__.py"),
         "the one place that starts a process; what is recorded before it; who ends what is left",
     ),
     Step(
@@ -76,7 +76,7 @@ STEPS = (
     ),
     Step(
         "words in, words out, and answers",
-        ("cli/*.py", "devtools/*.py", "answering.py", "refusing.py", "targets.py", "backends/native/judge.py",
+        ("cli/*.py", "devtools/*.py", "answering.py", "refusing.py", "targets.py", "copies.py", "backends/native/judge.py",
          "needs/*.py", "policy/{compare,written,templates,descriptions,json_schema}.py",
          "model/{question,sections,authority,__init__}.py", "py.typed"),
         "what becomes of words; what is masked, and what can end a line",

@@ -38,6 +38,8 @@ REVIEWED: Tuple[Hosts, ...] = (
     ),
     Hosts("tools/provenance.py", "in-toto.io slsa.dev", "names of formats, as their specifications state them"),
     Hosts("aasm/model/authority.py", "2.5.5.2", "no address, a section of RFC 4291"),
+    Hosts("tools/try_copy.py", "known.net", "no name, a field of a record in code"),
+    Hosts("docs/vendoring.md", "known.net", "the same, in the example"),
     Hosts("aasm/policy/strict_json.py", "0-9.ee", "no name, part of a regular expression"),
     Hosts("tests/golden/yaml/written.json", "b.c yaml.org", "texts that YAML readers were given; the tags of YAML"),
     Hosts("tests/unit/model/test_ambient.py", "metadata.google.internal 168.63.129.16", "as in aasm/model/ambient.py"),

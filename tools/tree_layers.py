@@ -156,7 +156,7 @@ def closures(tree: Tree) -> Iterator[Finding]:
         if row.start not in files:
             yield Finding(PACKAGE, 1, "closures", f"there is no {row.start} ({row.why})")
             continue
-        own = {inside(name) for name in reached({f"{PACKAGE}.{row.start}"}, tree.root)} - {""}
+        own = {inside(name) for name in reached({f"{PACKAGE}.{row.start}"}, root=tree.root)} - {""}
         start = tree.name(files[row.start])
         for name in sorted(_beyond(own, row.may)):
             yield Finding(start, 1, "closures", f"{row.start} ({row.why}) reaches {name}")

@@ -73,6 +73,8 @@ FILES = (
         "standard output and standard error; /dev/null as above; canaries: opens a file that the boundary must refuse, "
         "writes one byte beyond a ceiling into a file without a name"),
     Row("aasm/_sys/process.py", "write", "os.ftruncate", "memory_page", "the size of the status page, in memory"),
+    Row("aasm/origin.py", "write", "os.open", "read_regular",
+        "opens files of this copy for reading; its flags are put together"),
     Row("aasm/receipt/read.py", "write", "os.open", "open_regular",
         "opens a receipt for reading; its flags are put together in a loop"),
     Row("aasm/receipt/read.py", "hidden", "getattr os", "(top)",
@@ -134,14 +136,21 @@ IMPORTS = (
         "run as a directory, it has no package to import from until it knows its name; takes the working directory off "
         "the import path"),
     Row("aasm/receipt/__main__.py", "import", "sys.path", "(top)", "takes the working directory off the import path"),
-    Row("aasm/supervise/spawn.py", "import", "sys.modules", "code_root", "asks where this package was loaded from"),
+    Row("aasm/origin.py", "import", "zipimport._zip_directory_cache", "_contents",
+        "what the interpreter knows of the archive that it imports from"),
+    Row("aasm/copies.py", "import", "importlib.util", "_states _is_used", "where compiled files lie, and which count"),
+    Row("aasm/copies.py", "code", "compile marshal.dumps marshal.loads types.CodeType", "(top) _state _same",
+        "`self-verify` compiles the sources and compares with what compiled files hold; executes nothing of it"),
     Row("aasm/trusted.py", "import", "sys.modules sys.path",
         "_script _import_path _places_for_modules _links_to_modules",
         "lists every place that code comes from, so that no grant lets a program write there; changes none"),
 )  # fmt: skip
 
 UNDECIDED = (
-    Row("aasm/cli/options.py aasm/cli/policy.py aasm/cli/policy_explain.py aasm/cli/policy_show.py aasm/cli/run.py",
+    Row("aasm/origin.py", "hidden", "__spec__", "running", "asks this very module where it came from"),
+    Row("aasm/copies.py", "hidden", "getattr", "_same", "the parts of a code object, named in a table"),
+    Row("aasm/cli/options.py aasm/cli/parsing.py aasm/cli/policy.py aasm/cli/policy_explain.py "
+        "aasm/cli/policy_show.py aasm/cli/run.py",
         "hidden", "getattr setattr",
         "Once.__call__ check _check_output request _asked _one main _request",
         "options of the command line by their names, in the parser's own record"),

@@ -12,6 +12,8 @@ from typing import Tuple
 from tree_reviewed import Row
 
 PROCESSES = (
+    Row("tools/try_copy.py", "process", "subprocess.run", "Trial.run", "the copy that is tried, and sha256sum and jq"),
+    Row("tools/try_copy.py", "code", "`-c`", "previews confines carries_an_order_out", "its own texts"),
     Row("tools/check.py tools/pythons.py", "process", "subprocess.Popen subprocess.run",
         "_supervised describe _install_step", "the tests and checks, each Python to ask what it is, venv and pip"),
     Row("tools/pythons.py", "code", "`-c`", "describe", "the question PROBE beside it"),
@@ -30,6 +32,11 @@ PROCESSES = (
 )  # fmt: skip
 
 FILES = (
+    Row("tools/try_copy.py", "write", "tempfile.mkdtemp os.mkdir open shutil.rmtree",
+        "Trial.__init__ Trial._folder Trial._file Trial.remove carries_an_order_out",
+        "scratch, in a temporary directory"),
+    Row("tools/vendor.py", "write", "os.makedirs os.chmod os.rename open shutil.rmtree", "write _put",
+        "a new copy in the directory that the caller names, under another name first"),
     Row("tools/archives.py", "write", "zipfile.ZipFile .writestr tarfile.open", "zip_bytes tar_gz_bytes",
         "archives in memory"),
     Row("tools/archives.py", "write", "open os.fchmod os.replace os.unlink", "write_whole",
@@ -52,6 +59,9 @@ FILES = (
 )  # fmt: skip
 
 IMPORTS = (
+    Row("tools/vendor.py", "import", "sys.path", "(top)", "puts this tree on the import path"),
+    Row("tools/try_copy.py", "import", "sys.dont_write_bytecode", "Trial.run carries_an_order_out",
+        "passes on whether compiled files are to be written"),
     Row("tools/bench/copies.py tools/bench/policy.py tools/check_tree.py tools/gen_completions.py "
         "tools/gen_policy_docs.py tools/gen_yaml_cases.py tools/golden.py tools/sbom.py tools/try_templates.py",
         "import", "sys.path", "(top)", "puts this tree on the import path"),

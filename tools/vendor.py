@@ -22,7 +22,6 @@ import keyword
 import os
 import shlex
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import Dict, List, NoReturn, Optional, Sequence, Set, Tuple
@@ -33,6 +32,8 @@ for _place in (_HERE, os.path.dirname(_HERE)):  # the first is missing under pyt
         sys.path.insert(0, _place)
 
 from project import PACKAGE, ROOT, module_name, project_files, python_files, reached  # noqa: E402
+from revision import revision  # noqa: E402
+from tree_imports import listed  # noqa: E402
 
 from aasm import copies, origin  # noqa: E402
 from aasm.errors import AasmError, UsageError, one_line, system_text  # noqa: E402
@@ -48,7 +49,7 @@ PARTS: Dict[str, Optional[Tuple[str, ...]]] = {
 EVERY_PART = ("__main__", "cli", "cli.self_verify")
 DISPATCHERS = (f"{PACKAGE}.cli",)
 PAPERS = ("LICENSE", "NOTICE")
-# Modules that only some of the supported Pythons have; tests/meta/stdlib.txt lists those that all have.
+# Modules that only some of the supported Pythons have; tools/stdlib.txt lists those that all have.
 OF_SOME_PYTHONS = frozenset(
     "aifc antigravity asynchat asyncore audioop binhex cgi cgitb chunk crypt distutils idlelib imghdr imp lib2to3 "
     "mailcap msilib msvcrt nis nntplib nt ossaudiodev pipes smtpd sndhdr spwd sunau telnetlib this tomllib turtledemo "
@@ -74,12 +75,12 @@ def chosen(part: str) -> List[Path]:
     return [path for path in python_files(PACKAGE) if module_name(path) in needed]
 
 
-def contents(part: str, revision: Optional[str]) -> Files:
+def contents(part: str, commit: Optional[str]) -> Files:
     """Return the files of a copy; the manifest lists all the others."""
     files = {path.relative_to(ROOT / PACKAGE).as_posix(): path.read_bytes() for path in chosen(part)}
     files.update({name: (ROOT / name).read_bytes() for name in PAPERS})
-    if revision is not None:
-        files[origin.REVISION] = f"{revision}\n".encode("ascii")
+    if commit is not None:
+        files[origin.REVISION] = f"{commit}\n".encode("ascii")
     files[origin.MANIFEST] = manifest(files)
     return files
 
@@ -100,19 +101,6 @@ def changed(files: Files) -> List[str]:
 _MADE = (origin.REVISION, origin.MANIFEST)
 
 
-def revision() -> Optional[str]:
-    """Return the commit that this tree is exactly; None when git, or the archive that it came in, does not say so."""
-    if not os.path.lexists(ROOT / ".git"):
-        return origin.revision(origin.Copy(str(ROOT / PACKAGE)))
-    git = ["git", "-c", "safe.directory=*", "-C", str(ROOT)]
-    try:
-        state = subprocess.run([*git, "status", "--porcelain"], capture_output=True, check=True).stdout
-        head = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, check=True).stdout
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return None if state else origin.commit_in(head)
-
-
 # --- writing ------------------------------------------------------------------------------------------
 
 
@@ -128,9 +116,7 @@ def check_name(name: str) -> str:
 
 def standard_modules() -> Set[str]:
     """Return the names of Python's own modules: of this Python, and of every other that is supported."""
-    listed = (ROOT / "tests" / "meta" / "stdlib.txt").read_text(encoding="utf-8").splitlines()
-    names = " ".join(line for line in listed if not line.startswith("#")).split()
-    return {*names, *OF_SOME_PYTHONS, *getattr(sys, "stdlib_module_names", ()), *sys.builtin_module_names}
+    return {*listed(), *OF_SOME_PYTHONS, *getattr(sys, "stdlib_module_names", ()), *sys.builtin_module_names}
 
 
 def write(dest: str, name: str, files: Files) -> str:
@@ -176,7 +162,7 @@ def differences(place: str, part: str) -> List[str]:
     name = copy.package
     listing = copies.Listing("this tree", True, {file: origin.sha256(data) for file, data in files.items()})
     found, compiled = copies.compare(copy, listing), copies.compiled(copy)
-    wrong = [f"{name}/{origin.REVISION}"] if stated and revision() not in (None, stated) else []
+    wrong = [f"{name}/{origin.REVISION}"] if stated and revision(ROOT) not in (None, stated) else []
     return [
         *(f"differs: {file}" for file in (*found.differs, *wrong)),
         *(f"missing: {file}" for file in found.missing),
@@ -221,7 +207,7 @@ def carry_out(options: argparse.Namespace) -> int:
         found = differences(os.path.abspath(place), options.part)
         print("\n".join(map(one_line, found)) if found else one_line(f"{place}: the same as this tree"))
         return 1 if found else 0
-    files = contents(options.part, revision() if unmodified else None)
+    files = contents(options.part, revision(ROOT) if unmodified else None)
     write(options.dest, name, files)
     print(one_line(f"{place}: written; to check it: {check_command(place)}"))
     return 0
