@@ -76,8 +76,8 @@ STEPS = (
     ),
     Step(
         "words in, words out, and answers",
-        ("cli/*.py", "devtools/*.py", "answering.py", "refusing.py", "targets.py", "copies.py", "backends/native/judge.py",
-         "needs/*.py", "policy/{compare,written,templates,descriptions,json_schema}.py",
+        ("cli/*.py", "devtools/*.py", "answering.py", "refusing.py", "targets.py", "copies.py",
+         "backends/native/judge.py", "needs/*.py", "policy/{compare,written,templates,descriptions,json_schema}.py",
          "model/{question,sections,authority,__init__}.py", "py.typed"),
         "what becomes of words; what is masked, and what can end a line",
     ),

@@ -26,7 +26,7 @@ def tried(*words: str) -> "subprocess.CompletedProcess[str]":
 BROKEN: Dict[str, Tuple[str, str, str, str]] = {
     "a changed file": ("explain.py", "", "# x\n", "compares itself"),
     "no version": ("cli/__init__.py", 'say(f"aasm {__version__}")', "pass", "says its version"),
-    "a traceback": ("cli/__init__.py", "raise UsageError(_what(args)", "raise 1 / 0 or UsageError(_what(args)",
+    "a traceback": ("cli/__init__.py", "raise UsageError(_what(args", "raise 1 / 0 or UsageError(_what(args",
                     "refuses what is no command"),
     "a digest that is made up": ("origin.py", 'return "sha256:" + sha256(', 'return "sha256:" + "0" * 64 or (',
                                  "has the digest that we compute"),
