@@ -13,7 +13,10 @@ import sys
 from pathlib import Path
 from typing import Callable, Dict, Iterator, List, Sequence, Tuple
 
+import build_backend
+import install
 import pytest
+from archives import members
 from support import copied
 from support.launch import ROOT, Lab
 from support.outcome import ONCE, Done, one_error
@@ -40,15 +43,22 @@ def _launcher(top: Path) -> Made:
 
 
 def _wheel(top: Path) -> Made:
-    return [*BARE, str(copied.wheel(top))], []
+    return [*BARE, str(copied.put(top, members(build_backend.wheel(ROOT))))], []
+
+
+def _installed(top: Path) -> Made:
+    install.install(install.places(str(top)), "")
+    return [str(top / "bin" / "aasm")], []
 
 
 def _archive(top: Path) -> Made:
-    return [*BARE, str(copied.archive(top / "aasm.pyz"))], []
+    (top / "aasm.pyz").write_bytes(build_backend.pyz(ROOT))
+    return [*BARE, str(top / "aasm.pyz")], []
 
 
 KINDS: Dict[str, Callable[[Path], Made]] = {
-    "all": _all, "verifier": _verifier, "launcher": _launcher, "tree": _tree, "wheel": _wheel, "archive": _archive,
+    "all": _all, "verifier": _verifier, "launcher": _launcher, "tree": _tree, "wheel": _wheel,
+    "installed": _installed, "archive": _archive,
 }  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from typing import Dict, List, Tuple
 
 import build_backend
 import vendor
+from metadata import Project
 from project import PACKAGE, ROOT
 from spdx import NAME, TREE, WHEEL, ZIPAPP, document, render
 
@@ -49,7 +50,7 @@ def listed(entries: List[Tuple[str, bytes]], kind: str) -> bytes:
 
 def wheel(top: Path) -> Path:
     """Return the folder of the package in a wheel that was unpacked into `top`."""
-    info = build_backend.dist_info(build_backend.Project(str(ROOT)))
+    info = build_backend.dist_info(Project(ROOT))
     named = dict([*code(), *((entry.name, entry.data) for entry in info), (f"{INFO}/REVISION", COMMIT.encode())])
     named.pop(f"{INFO}/sboms/aasm.spdx.json", None)
     named[f"{INFO}/sboms/aasm.spdx.json"] = listed(list(named.items()), WHEEL)
@@ -94,7 +95,8 @@ def lock(top: Path) -> None:
     """Take the right to write away from everything beneath `top`, and from it."""
     for folder, _, names in os.walk(top, topdown=False):
         for name in names:
-            os.chmod(os.path.join(folder, name), 0o444)
+            path = os.path.join(folder, name)
+            os.chmod(path, os.stat(path).st_mode & 0o555)
         os.chmod(folder, 0o555)
 
 

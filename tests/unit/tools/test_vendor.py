@@ -28,7 +28,7 @@ PARTS = list(vendor.PARTS)
 def the_tree_is_right(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether SBOM.spdx.json of this tree is up to date, and git has all of it, is not what is tried here."""
     monkeypatch.setattr(vendor, "changed", lambda files: [])
-    monkeypatch.setattr(vendor, "revision", lambda: None)
+    monkeypatch.setattr(vendor, "revision", lambda root: None)
 
 
 def files_of(folder: Path) -> Dict[str, bytes]:
@@ -127,8 +127,7 @@ def test_a_name_that_no_package_should_have_is_refused(
 @pytest.mark.skipif(sys.version_info < (3, 10), reason="Python 3.9 cannot list its own standard library")
 def test_every_module_of_this_python_is_known() -> None:
     """Also to a Python that does not have it, or cannot list its own."""
-    listed = (ROOT / "tests" / "meta" / "stdlib.txt").read_text(encoding="utf-8").split()
-    known = {*listed, *vendor.OF_SOME_PYTHONS}
+    known = {*vendor.listed(), *vendor.OF_SOME_PYTHONS}
     public = {name for name in getattr(sys, "stdlib_module_names", ()) if not name.startswith("_")}
     assert public - known == set()
 
@@ -283,7 +282,7 @@ def test_another_revision_or_one_that_is_none_is_a_difference(
     folder = copied.vendored(tmp_path)
     words = [str(tmp_path), "--package", "acme", "--check"]
     assert vendor.main(words) == 0
-    monkeypatch.setattr(vendor, "revision", lambda: "1" * 40)
+    monkeypatch.setattr(vendor, "revision", lambda root: "1" * 40)
     assert vendor.main(words) == 1
     assert "differs: acme/REVISION\n" in capsys.readouterr().out
     (folder / "REVISION").write_text("latest\n")
