@@ -31,6 +31,13 @@ def _adopted(directory: str) -> str:
     return name
 
 
+def _complain(problem: Exception) -> None:
+    text = f"{type(problem).__name__}: {problem}".replace("\n", " ")
+    remedy = "copy the whole package, or use a Python with its whole standard library and more memory"
+    if sys.stderr:
+        sys.stderr.write(f"error: {sys.executable or 'python'}: the command cannot be loaded: {text}; {remedy}\n")
+
+
 if __name__ == "__main__":
     import _signal  # type: ignore[import-not-found]  # built in as well
 
@@ -38,6 +45,10 @@ if __name__ == "__main__":
         _signal.signal(_signal.SIGINT, _signal.SIG_DFL)  # an interrupt from here on ends us without a traceback
     directory = sys.path[0] if sys.path else ""
     imports_cwd = _clean_path()
-    package = __package__ or _adopted(directory)  # without a package, the directory itself was run
-    main = __import__(f"{package}.cli", fromlist=["main"]).main
+    try:
+        package = __package__ or _adopted(directory)  # without a package, the directory itself was run
+        main = __import__(f"{package}.cli", fromlist=["main"]).main
+    except Exception as problem:  # noqa: BLE001 - there is nothing of ours yet that could say it
+        _complain(problem)
+        raise SystemExit(125) from None
     raise SystemExit(main(sys.argv[1:], imports_cwd))

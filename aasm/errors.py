@@ -8,6 +8,10 @@ remedy. `str()` gives the one line that the command prints after `error: `. Noth
 
 from __future__ import annotations
 
+import errno
+import os
+import sys
+
 # The exit codes of `aasm run` and `aasm receipt`; everything else is the program's own code.
 OK = 0
 INVALID = 1  # receipt verify: the seal or a rule does not hold; policy: not valid, refused, or different; self-verify
@@ -114,3 +118,28 @@ def _visible(char: str) -> str:
 def system_text(problem: OSError) -> str:
     """Return the kernel's words for an OSError without Python's decoration."""
     return problem.strerror or str(problem)
+
+
+SCARCE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+
+
+def unforeseen(problem: Exception) -> AasmError:
+    """Return what a user is told of an exception: itself when it is ours, what the host lacks, or a defect of ours."""
+    if isinstance(problem, AasmError):
+        return problem
+    if isinstance(problem, ImportError):
+        return _missing(problem)
+    # a SystemError is the interpreter's own, and it meets few but those that it had no memory for
+    if isinstance(problem, (MemoryError, SystemError)) or getattr(problem, "errno", None) in SCARCE:
+        text = one_line(str(problem)) or "out of memory"
+        return HostError(f"this process may not grow: {text}", "", "raise its limits (ulimit -a)")
+    return InternalError(f"internal: {type(problem).__name__}: {problem}", "", "this is a defect of aasm: report it")
+
+
+def _missing(problem: ImportError) -> AasmError:
+    name = problem.name or "a module"
+    if name.startswith(__name__.rpartition(".")[0] + "."):  # a part of the package, or a copy that lost a file
+        what = f"this copy of aasm does not have all that this command needs ({problem.msg})"
+        return UsageError(what, os.path.dirname(__file__), "use a copy of the whole, or see `self-verify` if this is one")
+    remedy = "use a Python with its whole standard library, and the libraries and the memory that this takes"
+    return HostError(f"this Python cannot load {name}: {problem}", sys.executable or "python", remedy)

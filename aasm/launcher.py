@@ -10,17 +10,22 @@ there is no way from a failed step to exec. After the last filter no system call
 from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]  # `signal` would import enum
-import _socket
 import errno
 import os
-import resource
 import sys
 
-from ._sys import boundary, order as orders
+try:
+    import _socket
+    import resource
+
+    from ._sys import boundary, order as orders, streams
+except ImportError as lack:
+    said = f"error: launcher: this Python cannot load {lack.name}: {lack}; use a complete one"
+    raise SystemExit(said) if __name__ == "__main__" else lack from None
 
 TYPE_CHECKING = False  # `typing` is not imported here: it costs more than all the rest
 if TYPE_CHECKING:
-    from typing import Any, Callable
+    from typing import Any, Callable, NoReturn
 
 FAILED = 125
 READY = b"L"  # launcher -> supervisor, with the listener
@@ -62,11 +67,7 @@ def _read_exactly(source: int, length: int) -> bytes:
 
 def set_descriptors(launch: Launch) -> None:
     """Let 0, 1 and 2 exist and nothing else survive exec; end with the supervisor that started us."""
-    descriptor = os.open("/dev/null", os.O_RDWR)
-    while descriptor <= 2:
-        os.set_inheritable(descriptor, True)
-        descriptor = os.dup(descriptor)
-    os.close(descriptor)
+    streams.fill()
     boundary.close_on_exec_from(3)
     if launch.parent:
         boundary.prctl(boundary.PR_SET_PDEATHSIG, _signal.SIGKILL)
@@ -300,11 +301,11 @@ def execute(launch: Launch) -> None:
         worst = errno.EACCES if number == errno.EACCES else worst
     launch.page.exec_failed(worst)
     if not launch.channel:
-        os.write(2, f"error: launcher: exec: {os.strerror(worst)}\n".encode())
+        _complain(f"exec: {os.strerror(worst)}")
     os._exit(127 if worst == errno.ENOENT else 126)
 
 
-def start(launch: Launch) -> None:
+def start(launch: Launch) -> NoReturn:
     """Build, then execute; whatever goes wrong ends this process and nothing else."""
     try:
         build(launch)
@@ -319,17 +320,18 @@ def _explain(launch: Launch, problem: BaseException) -> None:
     if not launch.channel:  # run by hand: nobody else reads the page
         stage, _, index, _, _, _ = launch.page.read()
         where = f"rule {index}: " if stage == "landlock" else ""
-        reason = getattr(problem, "strerror", None) or problem
-        try:
-            os.write(2, f"error: launcher: {stage}: {where}{reason}; nothing was executed\n".encode())
-        except OSError:
-            pass  # the exit code says it as well
+        _complain(f"{stage}: {where}{getattr(problem, 'strerror', None) or problem}; nothing was executed")
+
+
+def _complain(text: str) -> None:
+    try:
+        os.write(2, f"{' '.join(f'error: launcher: {text}'.splitlines())}\n".encode("utf-8", "backslashreplace"))
+    except OSError:
+        pass  # the exit code says it as well
 
 
 HELP = """\
-usage: python -m aasm.launcher --order FILE
-       python -m aasm.launcher --print FILE
-       python -m aasm.launcher --help
+usage: python -m aasm.launcher --order FILE | --print FILE | --help
 
 Builds a boundary around itself as an order says (Landlock rules, limits, seccomp filters), proves it with
 canaries, and executes the program that the order names. `aasm run` starts it by itself.
@@ -347,27 +349,26 @@ executed, 2 when there is no order in FILE; nothing was executed then.
 
 def main(args: list[str]) -> int:
     """Entry for a person: `--order FILE` carries an order out, `--print FILE` shows it."""
-    if args == ["--help"]:
-        os.write(1, HELP.replace("aasm.launcher", f"{__package__}.launcher").encode())  # a copy may have another name
-        return 0
-    if len(args) != 2 or args[0] not in ("--order", "--print"):
-        os.write(2, b"error: launcher: expected --order FILE, --print FILE or --help\n")
-        return 2
+    where = streams.NOWHERE
     try:
-        source = os.open(args[1], os.O_RDONLY | os.O_CLOEXEC)
-        launch = Launch(source, boundary.StatusPage(-1), 0, channel=False)
-        return _show(launch) if args[0] == "--print" else _by_hand(launch)
+        streams.fill()  # else the order could take the place of a standard stream of the program
+        where = "command line" if len(args) != 2 else args[1]
+        if args != ["--help"] and (len(args) != 2 or args[0] not in ("--order", "--print")):
+            raise orders.OrderError("expected --order FILE, --print FILE or --help")
+        text = HELP.replace("aasm.launcher", f"{__package__}.launcher") if len(args) == 1 else _by_hand(args[0], os.open(where, os.O_RDONLY | os.O_CLOEXEC))
+        where, data = "standard output", text.encode("utf-8", "backslashreplace")
+        while data:
+            data = data[os.write(1, data) :]
+        return 0
     except (OSError, orders.OrderError) as problem:
-        os.write(2, f"error: launcher: {args[1]}: {getattr(problem, 'strerror', None) or problem}\n".encode())
+        _complain(f"{where}: {getattr(problem, 'strerror', None) or problem}; see --help")
         return 2
 
 
-def _by_hand(launch: Launch) -> int:
-    start(launch)
-    return FAILED
-
-
-def _show(launch: Launch) -> int:
+def _by_hand(option: str, source: int) -> str:
+    launch = Launch(source, boundary.StatusPage(-1), 0, channel=False)
+    if option == "--order":
+        start(launch)
     read_order(launch)
     order = launch.order
     fs, net, scope, flags = order.handled
@@ -380,10 +381,9 @@ def _show(launch: Launch) -> int:
     lines += [f"canary call={order.canary_call}", f"working_dir {os.fsdecode(order.working_dir[2])!r}"]
     lines += [f"execute {os.fsdecode(path)!r}" for path in order.candidates]
     lines += [f"argument {os.fsdecode(item)!r}" for item in order.argv]
-    names = [os.fsdecode(item.split(b"=", 1)[0]) for item in order.environment]
-    lines += [f"environment {name}" for name in names]  # names only: values are never shown
-    os.write(1, "\n".join(lines).encode("utf-8", "backslashreplace") + b"\n")
-    return 0
+    names = (item.split(b"=", 1)[0] for item in order.environment)  # values are never shown
+    lines += [f"environment {os.fsdecode(name)}" for name in names]
+    return "\n".join(lines) + "\n"
 
 
 def serve(source: int, page: int, parent: int) -> None:

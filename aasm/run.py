@@ -31,6 +31,7 @@ from .errors import (
     SupervisionError,
     one_line,
     system_text,
+    unforeseen,
 )
 from .explain import not_run
 from .governance.identity import new_identity
@@ -141,7 +142,7 @@ def _launch(held: _Held, begun: Begun, listen: Callable[[Event], None]) -> Resul
     try:
         return held.launch(begun, listen)
     except Exception as problem:  # noqa: BLE001 - a defect of ours is recorded like every other end
-        ours = problem if isinstance(problem, AasmError) else _unforeseen(problem)
+        ours = _failed_us(problem)
         held.broke(ours)
         if held.under_way:
             ours = SupervisionError(ours.what, ours.where, ours.remedy)
@@ -151,11 +152,11 @@ def _launch(held: _Held, begun: Begun, listen: Callable[[Event], None]) -> Resul
         held.clean()
 
 
-def _unforeseen(problem: Exception) -> AasmError:
+def _failed_us(problem: Exception) -> AasmError:
     if isinstance(problem, OSError):
         where = str(problem.filename or "")
         return HostError(system_text(problem), where, "raise the limits of this process (ulimit -a)")
-    return InternalError(f"internal: {type(problem).__name__}: {problem}", "", "this is a defect of aasm: report it")
+    return unforeseen(problem)
 
 
 class _Held:

@@ -40,7 +40,7 @@ def state_dir(environ: Mapping[str, str], home: str) -> str:
     if base.startswith("/"):
         return os.path.join(base, "aasm")
     if not home.startswith("/"):
-        raise HostError("no home directory is known", "", "set AASM_STATE_DIR")
+        raise HostError("no home directory is known, so there is no place for records", "HOME", "set AASM_STATE_DIR")
     return os.path.join(home, ".local", "state", "aasm")
 
 

@@ -41,11 +41,11 @@ def _home(environ: Mapping[str, str]) -> str:
     home = environ.get("HOME", "")
     if home.startswith("/"):
         return os.path.normpath(home)
-    import pwd  # only where HOME says nothing
-
     try:
+        import pwd  # only where HOME says nothing
+
         return pwd.getpwuid(os.getuid()).pw_dir
-    except KeyError:
+    except (ImportError, KeyError):  # a user without an entry, or a Python that cannot look
         return ""
 
 

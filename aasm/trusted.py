@@ -89,11 +89,13 @@ def _file_of(path: str) -> str:
 
 def _python(around: Surroundings) -> list[Trusted]:
     what = "the Python installation"
-    found = [Trusted(sys.executable, "the Python interpreter", True)]
+    # what it calls itself too, though nothing may be there: the next run would start its launcher from there
+    interpreters = [path for path in dict.fromkeys((sys.executable, spawn.interpreter())) if path]
+    found = [Trusted(path, "the Python interpreter", True) for path in interpreters]
     found += [Trusted(entry, "an entry of sys.path", True) for entry in _import_path()]
     found += [Trusted(path, "modules that Python would import", True) for path in _places_for_modules(around)]
     # a virtual environment is found by this file, beside the interpreter or one directory above (site)
-    beside = (os.path.join(folder, "pyvenv.cfg") for folder in (sys.prefix, os.path.dirname(sys.executable)))
+    beside = (os.path.join(folder, "pyvenv.cfg") for folder in (sys.prefix, *map(os.path.dirname, interpreters)))
     found += [Trusted(path, what, True) for path in beside]
     prefixes = dict.fromkeys((sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix))
     return found + [Trusted(prefix, what, False) for prefix in prefixes]

@@ -30,7 +30,7 @@ NEVER_ON_THE_WAY = frozenset(
 LAUNCHER_MAY_LOAD = frozenset(
     "__future__ _collections_abc _ctypes _signal _socket _stat _struct ctypes ctypes._endian errno genericpath mmap os "
     "os.path posixpath resource stat struct types "
-    "aasm aasm._sys aasm._sys.boundary aasm._sys.order aasm.launcher".split()
+    "aasm aasm._sys aasm._sys.boundary aasm._sys.order aasm._sys.streams aasm.launcher".split()
 )
 NEVER_IN_THE_LAUNCHER = frozenset("re typing enum json".split())
 

@@ -272,8 +272,8 @@ def _limits() -> LimitFacts:
 
 
 def _read(path: str) -> str:
-    with open(path, encoding="ascii", errors="replace") as stream:
-        return stream.read()
+    with open(path, "rb") as stream:
+        return stream.read().decode("ascii", "replace")  # this way without a codec, which a Python may lack
 
 
 def _status(notes: List[str]) -> Dict[str, str]:
@@ -309,7 +309,7 @@ def _yama_scope(notes: List[str]) -> Optional[int]:
         scope = _number(_read(path), 10)
     except FileNotFoundError:
         if not os.path.isdir("/proc/sys/kernel"):  # not a kernel without Yama: nobody can say
-            notes.append(f"{path} cannot be read: /proc is not mounted")
+            notes.append(f"{path} cannot be read: /proc/sys is not there")
         return None
     except OSError as problem:
         notes.append(f"{path} cannot be read: {_said(problem)}")

@@ -12,6 +12,7 @@ import struct
 import time
 from typing import Callable, Iterable, NamedTuple
 
+from ..errors import SCARCE
 from . import boundary
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -88,7 +89,6 @@ def descendants(seen: Iterable[int] = ()) -> list[int]:
     return found
 
 
-SCARCE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 SCARCE_SECONDS = 60.0
 
 

@@ -1,21 +1,20 @@
 # SPDX-FileCopyrightText: 2026 The aasm authors
 # SPDX-License-Identifier: Apache-2.0
-"""The command line: words in, words out. Turns arguments into requests and errors into one line; decides nothing."""
+"""The command line: words in, words out. Turns arguments into requests and errors into one line; decides nothing.
+
+Imports nothing here that a Python can lack: what is missing further on gets its one line as well.
+"""
 
 from __future__ import annotations
 
-import errno
+import _signal  # type: ignore[import-not-found]  # built in, as `signal` is not
 import os
-import select
-import signal
 import sys
-from typing import Iterable, Optional
 
 from .. import __version__
+from .._sys import streams
 from ..errors import (
     OK,
-    REFUSED,
-    USAGE,
     AasmError,
     HostError,
     InternalError,
@@ -23,7 +22,12 @@ from ..errors import (
     UsageError,
     one_line,
     system_text,
+    unforeseen,
 )
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Callable, Iterable, Optional
 
 # Every command: the words that name it, what may follow them, and what it is for. There is no other: dispatch, usage,
 # errors and completions go by this table.
@@ -51,7 +55,8 @@ Runs a program inside a boundary that the Linux kernel enforces, and leaves a se
 {commands}"""
 
 PATIENCE = 1000  # milliseconds, for whoever reads what we say
-SCARCE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+PIPE_BUF = 4096  # linux/limits.h
+_closed: tuple[int, ...] = ()  # of 0, 1 and 2, when we were started
 
 
 def main(args: list[str], imports_cwd: bool = False) -> int:
@@ -59,34 +64,24 @@ def main(args: list[str], imports_cwd: bool = False) -> int:
 
     `imports_cwd` says that this interpreter was started so that it would import from the working directory.
     """
-    _ensure_descriptors()
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # an interrupt ends us without a traceback
     try:
+        _fill_streams()
+        if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
+            _signal.signal(_signal.SIGINT, _signal.SIG_DFL)  # an interrupt ends us without a traceback
         return _dispatch(args, imports_cwd)
-    except AasmError as problem:
-        complain_of(problem)
-        return problem.exit_code
-    except ImportError as problem:
-        ours = (problem.name or "").startswith(__name__.rpartition(".")[0] + ".")
-        complain(_not_here(problem) if ours else _unexpected(problem))
-        return USAGE if ours else REFUSED
     except Exception as problem:  # noqa: BLE001 - a traceback reaching a user is a defect of its own
-        complain(_unexpected(problem))
-        return REFUSED
+        ours = unforeseen(problem)
+        complain_of(ours)
+        return ours.exit_code
 
 
-def _unexpected(problem: Exception) -> str:
-    if isinstance(problem, MemoryError) or getattr(problem, "errno", None) in SCARCE:
-        return f"this process may not grow: {one_line(str(problem)) or 'out of memory'}; raise its limits (ulimit -a)"
-    return f"internal: {type(problem).__name__}: {one_line(str(problem))}; this is a defect of aasm: report it"
-
-
-def _not_here(problem: ImportError) -> str:
-    """Return the line about a module that this copy does not have: a part of the package, or one that lost a file."""
-    place = os.path.dirname(os.path.dirname(__file__))
-    what = f"this copy of aasm does not have all that this command needs ({problem.msg})"
-    return f"{place}: {what}; use a copy of the whole, or see `self-verify` if this is one"
+def _fill_streams() -> None:
+    global _closed
+    try:
+        _closed = streams.fill()
+    except OSError as problem:
+        what = f"{system_text(problem)}, and a standard stream is closed"
+        raise HostError(what, streams.NOWHERE, "make that device, or open the descriptors 0, 1 and 2") from None
 
 
 def main_script() -> int:
@@ -176,6 +171,8 @@ def say(text: str) -> None:
 
 def put(data: bytes) -> None:
     """Write bytes to standard output, whole; see `say`."""
+    if 1 in _closed:
+        raise HostError("is closed", "standard output", "send it somewhere")
     try:
         while data:
             data = data[os.write(1, data) :]
@@ -209,21 +206,21 @@ def deliver(descriptor: int, data: bytes, patience: Optional[int] = PATIENCE) ->
     then loses the rest: the program inside could otherwise hold us here. A pipe is sure to take PIPE_BUF at once, so
     no more is written at a time.
     """
-    poll = select.poll()
-    poll.register(descriptor, select.POLLOUT)
     try:
-        while data and poll.poll(patience):
-            data = data[os.write(descriptor, data[: select.PIPE_BUF]) :]
+        waits = _waiting(descriptor)
+        while data and waits(patience):
+            data = data[os.write(descriptor, data[:PIPE_BUF]) :]
     except OSError:
         return False
     return not data
 
 
-def _ensure_descriptors() -> None:
-    # A descriptor below 3 that we open for ourselves would become the program's standard input or output
-    descriptor = os.open("/dev/null", os.O_RDWR)
-    while descriptor <= 2:
-        os.set_inheritable(descriptor, True)
-        descriptor = os.dup(descriptor)
-    os.close(descriptor)
-
+def _waiting(descriptor: int) -> Callable[[Optional[int]], object]:
+    """Return what waits until a descriptor takes something; without `select` the writing itself waits."""
+    try:
+        import select
+    except ImportError:
+        return lambda patience: True
+    poll = select.poll()
+    poll.register(descriptor, select.POLLOUT)
+    return poll.poll

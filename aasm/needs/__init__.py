@@ -66,7 +66,7 @@ def takes_other_formats() -> bool:
         found = set(os.listdir("/proc/sys/fs/binfmt_misc"))
         if "status" in found:
             return bool(found - {"register", "status"})
-        with open("/proc/filesystems", encoding="ascii") as stream:
-            return "binfmt_misc" in stream.read().split()
+        with open("/proc/filesystems", "rb") as stream:
+            return b"binfmt_misc" in stream.read().split()
     except OSError:
         return True

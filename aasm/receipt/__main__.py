@@ -14,15 +14,29 @@ _USAGE = f"usage: {_PROG} verify [--json] RECEIPT [RECEIPT ...]"
 
 def main(args: list[str]) -> int:
     """Run the one subcommand that this package has, and return its exit code."""
-    if args[:1] == ["verify"]:
-        from .verify import main as verify
+    try:
+        from .verify import complain, main as verify
 
-        return verify(args[1:], " ".join((_PROG, "verify")))
-    if args in (["--help"], ["-h"]):
-        print(_USAGE)
-        return 0
-    print(f"error: the only subcommand here is `verify`; {_USAGE}", file=sys.stderr)
+        if args[:1] == ["verify"]:
+            return verify(args[1:], " ".join((_PROG, "verify")))
+        if args in (["--help"], ["-h"]):
+            print(_USAGE)
+            return 0
+        complain(f"the only subcommand here is `verify`; {_USAGE}")
+    except Exception as problem:  # noqa: BLE001 - what this Python lacks, or a defect: one line, and no verdict
+        _give_up(problem)
     return 2
+
+
+def _give_up(problem: Exception) -> None:
+    try:
+        from ..errors import unforeseen
+
+        text = str(unforeseen(problem))
+    except Exception:  # noqa: BLE001 - there is nothing of ours to say it with
+        text = f"{type(problem).__name__}: {problem}".replace("\n", " ")
+    if sys.stderr is not None:
+        sys.stderr.write(f"error: {text}\n")
 
 
 if __name__ == "__main__":

@@ -85,7 +85,7 @@ def main(args: list[str], prog: str = "aasm receipt verify") -> int:
     try:
         return run(_parser(prog).parse_args(args))
     except (UsageError, ReceiptError) as problem:
-        print(f"error: {problem}", file=sys.stderr)
+        complain(problem)
         return problem.exit_code
 
 
@@ -118,7 +118,7 @@ def _verify_one(path: str, as_json: bool, several: bool) -> int:
     except ReceiptError as problem:
         if as_json:
             _say(_json_line(path, {"error": str(problem), "trustworthy": False}))
-        print(f"error: {problem}", file=sys.stderr)
+        complain(problem)
         return problem.exit_code
     if as_json:
         _say(_json_line(path, _as_json(verdict)))
@@ -160,10 +160,19 @@ def _json_line(path: str, fields: dict[str, Any]) -> str:
     return json.dumps({"schema": VERDICT_SCHEMA, "path": one_line(path), **fields}, sort_keys=True) + "\n"
 
 
+def complain(problem: object) -> None:
+    """Write one error to standard error where there is one; a lost line never changes the exit code."""
+    try:
+        if sys.stderr is not None:  # `print` would take standard output instead
+            print(f"error: {problem}", file=sys.stderr, flush=True)
+    except OSError:
+        pass
+
+
 def _say(text: str) -> None:
     """Write `text` to standard output and see that it arrives; what the encoding lacks is spelled out."""
     if sys.stdout is None:
-        raise ReceiptError("is closed", "standard output")
+        raise ReceiptError("is closed", "standard output", "send it somewhere")
     encoding = sys.stdout.encoding or "utf-8"
     try:
         sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))

@@ -49,7 +49,7 @@ def foresee(confined: bool) -> None:
     """Raise the HostError with which `begin` would refuse this process as it is now, and change nothing."""
     if confined:
         _check_descriptors()
-    _check_proc()
+        _check_proc()
 
 
 def _begin(confined: bool) -> Begun:
@@ -57,7 +57,7 @@ def _begin(confined: bool) -> Begun:
         _check_descriptors()
     boundary.close_on_exec_from(3)  # descriptors that whoever started us left open
     process.become_undumpable()
-    bystanders = _bystanders()
+    bystanders = _bystanders() if confined else set()  # without a boundary nothing but the program is ended
     if confined:
         process.become_subreaper()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # whoever started us may ignore it, and then no status would come

@@ -18,10 +18,14 @@ from ..errors import HostError, system_text
 # The launcher is started by exec, always: a forked child of an undumpable process would be undumpable itself.
 # -I -S -B and an empty environment: no PYTHON* variable, no site directory and no working directory steers it.
 # The code's root is on the path for the import of the package alone, so that nothing beside it stands in for a module.
-BOOT = (
-    "import sys;sys.path.insert(0,sys.argv[1]);__import__(sys.argv[2]);del sys.path[0];"
-    "__import__(sys.argv[2]+'.launcher',fromlist=['serve']).serve(3,4,int(sys.argv[3]))"
-)
+BOOT = """import sys
+try:
+ sys.path.insert(0,sys.argv[1]);__import__(sys.argv[2]);del sys.path[0]
+ serve=__import__(sys.argv[2]+'.launcher',fromlist=['serve']).serve
+except Exception as problem:
+ sys.exit(f'aasm: launcher: {type(problem).__name__}: {problem}')
+serve(3,4,int(sys.argv[3]))
+"""
 CHANNEL, PAGE = 3, 4  # the descriptors under which the launcher finds its order and the status page
 FIRST_FREE = 10  # ours lie above, so that putting them in place never overwrites one of them
 
@@ -42,22 +46,38 @@ class Launcher:
         os.waitpid(self.pid, 0)
 
 
+def interpreter() -> str:
+    """Return the path of the interpreter that runs this; HostError when nothing says it.
+
+    It says so itself, from its argv[0] and PATH. Where no file is there, or it was started by its bare name and without
+    PATH, the kernel is asked.
+    """
+    if os.path.isfile(sys.executable) and os.access(sys.executable, os.X_OK):
+        return sys.executable
+    try:
+        return os.readlink("/proc/self/exe")
+    except OSError as problem:
+        remedy = "start it by its whole path"
+        raise HostError(f"the interpreter that runs this: {system_text(problem)}", "/proc/self/exe", remedy) from None
+
+
 def start_launcher() -> Launcher:
     """Start the launcher; it waits for its order. The signals that it must not see yet are blocked by the caller.
 
     Raises HostError when no process can be started. The calling thread must live as long as the run: the kernel
     ends the launcher, and the program it becomes, with that thread.
     """
+    python = interpreter()
     try:
         ours, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM)
         memory = _raised(process.memory_page())
         end = _raised(theirs.detach())
         page = boundary.StatusPage(memory)
-        pid = _spawn_launcher(end, memory)
+        pid = _spawn_launcher(python, end, memory)
     except OSError as problem:
         what = f"the launcher cannot be started: {system_text(problem)}"
         remedy = "raise the limits of this process, or allow socketpair and memfd_create in the filter around it"
-        raise HostError(what, sys.executable or "python", remedy) from None
+        raise HostError(what, python, remedy) from None
     os.close(end)
     os.close(memory)
     return Launcher(pid, ours, page)
@@ -69,11 +89,11 @@ def _raised(descriptor: int) -> int:
     return raised
 
 
-def _spawn_launcher(channel: int, page: int) -> int:
+def _spawn_launcher(python: str, channel: int, page: int) -> int:
     code = origin.running()  # by its own folder, which is right for a copy inside another package as well
-    argv = [sys.executable, "-I", "-S", "-B", "-c", BOOT, code.root, code.package, str(os.getpid())]
+    argv = [python, "-I", "-S", "-B", "-c", BOOT, code.root, code.package, str(os.getpid())]
     actions = [(os.POSIX_SPAWN_DUP2, channel, CHANNEL), (os.POSIX_SPAWN_DUP2, page, PAGE)]
-    return os.posix_spawn(sys.executable, argv, {}, file_actions=actions)
+    return os.posix_spawn(python, argv, {}, file_actions=actions)
 
 
 def start_unconfined(

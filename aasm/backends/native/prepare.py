@@ -7,6 +7,7 @@ from __future__ import annotations
 import errno
 import os
 import resource
+import stat
 from typing import Iterator
 
 from ..._sys import boundary, bpf, landlock, order as orders
@@ -196,10 +197,14 @@ def device_grants() -> tuple[Grant, ...]:
     found = []
     for path in dict.fromkeys((*DEVICES, *_terminals())):
         try:
-            found.append(pinned(path, read=True, write=True, origin="every program"))
+            grant = pinned(path, read=True, write=True, origin="every program")
         except OSError as problem:
             if problem.errno not in (errno.ENOENT, errno.ENOTDIR, errno.ENXIO, errno.EACCES):
                 raise HostError(system_text(problem), path, "make the device node usable") from None
+            continue
+        if not stat.S_ISCHR(grant.mode):  # every program could write it, and what it writes would stay
+            raise HostError("is no device", path, "make the device node, or remove this")
+        found.append(grant)
     return tuple(found)
 
 

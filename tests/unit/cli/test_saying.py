@@ -139,8 +139,8 @@ def test_the_command_prints_an_error_so_and_ends_with_its_code(
         raise problem
 
     monkeypatch.setattr(cli, "_dispatch", fail)
-    monkeypatch.setattr(cli, "_ensure_descriptors", lambda: None)
-    monkeypatch.setattr(cli.signal, "signal", lambda *_: None)
+    monkeypatch.setattr(cli, "_fill_streams", lambda: None)
+    monkeypatch.setattr(cli._signal, "signal", lambda *_: None)
     code = cli.main([])
     lines = said(capfd)
     assert lines[0].startswith("error: ")

@@ -28,7 +28,7 @@ def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
     monkeypatch.setattr(begin_module, "begin", begin)
     monkeypatch.setenv("AASM_STATE_DIR", str(tmp_path / "state"))
-    monkeypatch.setattr(cli, "_ensure_descriptors", lambda: None)
+    monkeypatch.setattr(cli, "_fill_streams", lambda: None)
 
 
 def run(*args: str) -> int:
