@@ -120,8 +120,7 @@ def launch(request: Request, begun: Begun, voice: Voice, listen: Callable[[Event
     """Launch, supervise to the end, and leave what a run leaves: ledger records, a receipt, nothing else."""
     try:
         identity = new_identity(request.agent_id, request.team_id, (), dry_run=False)
-        around = surroundings()
-        return _launch(_Held(request, around, identity, voice), begun, listen)
+        return _launch(_Held(request, surroundings(), identity, voice), begun, listen)
     finally:
         begun.discard()
 
@@ -142,7 +141,7 @@ def _launch(held: _Held, begun: Begun, listen: Callable[[Event], None]) -> Resul
     try:
         return held.launch(begun, listen)
     except Exception as problem:  # noqa: BLE001 - a defect of ours is recorded like every other end
-        ours = _failed_us(problem)
+        ours = _ours(problem)
         held.broke(ours)
         if held.under_way:
             ours = SupervisionError(ours.what, ours.where, ours.remedy)
@@ -152,11 +151,10 @@ def _launch(held: _Held, begun: Begun, listen: Callable[[Event], None]) -> Resul
         held.clean()
 
 
-def _failed_us(problem: Exception) -> AasmError:
-    if isinstance(problem, OSError):
-        where = str(problem.filename or "")
-        return HostError(system_text(problem), where, "raise the limits of this process (ulimit -a)")
-    return unforeseen(problem)
+def _ours(problem: Exception) -> AasmError:
+    if not isinstance(problem, OSError):
+        return unforeseen(problem)
+    return HostError(system_text(problem), str(problem.filename or ""), "raise the limits of this process (ulimit -a)")
 
 
 class _Held:
@@ -298,8 +296,11 @@ class _Held:
         if self.reservation is not None:
             store.abandon(self.reservation)
         self._remove_scratch()
-        if self.shown is not None:
-            self.voice.show(self.shown)
+        try:
+            if self.shown is not None:
+                self.voice.show(self.shown)
+        except (ImportError, MemoryError) as problem:  # which never changes how the program ended
+            self.later("warning", f"the report is not shown: {unforeseen(problem)}")
         for kind, text in self.messages:
             self.voice.say(kind, text)
 
@@ -362,11 +363,11 @@ def _prepare(found: Resolution, begun: Begun) -> SpawnSpec | None:
 
 
 def _run(run: ResolvedRun, spec: SpawnSpec | None, begun: Begun, beside: Beside) -> RunRecord:
-    if spec is None or begun.launcher is None:
+    launcher = begun.launcher
+    if spec is None or launcher is None:
         return _run_unconfined(run, begun, beside)
     if spec.notifies:
         raise InternalError("a backend wants notifications, and nothing here answers them")
-    launcher = begun.launcher
     supervisor = Supervisor(launcher.pid, begun.signals, begun.bystanders, True, *beside)
     supervisor.send(launcher, spec.order, spec.name)
     return judged(supervisor.run(run.ceilings.max_wall_clock_seconds), launcher, supervisor)

@@ -101,4 +101,4 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         pytest.skip(why_not_unprivileged())
 
 
-pytest_plugins = ("support.launch",)
+pytest_plugins = ("support.launch", "support.rootfs")

@@ -35,6 +35,7 @@ ALLOWED: Dict[Tuple[str, str], str] = {
     ("tests/meta/test_man.py", "a skip"): "no man, no jq",
     ("tests/property/test_explain_equals_kernel.py", "a skip"): "no root, no chattr, no overlay to mount",
     ("tests/support/program_asked.py", "a skip"): "a file system on which files have no capabilities",
+    ("tests/support/rootfs.py", "a skip"): "no namespaces for this user",
     ("tests/unit/_sys/test_sys_landlock.py", "a skip"): "no kernel headers",
     ("tests/unit/_sys/test_sys_live.py", "a skip"): "no user notification in this kernel",
     ("tests/unit/_sys/test_sys_notify.py", "a skip"): "no C compiler, no kernel headers",

@@ -15,6 +15,7 @@ from .. import __version__
 from .._sys import streams
 from ..errors import (
     OK,
+    REFUSED,
     AasmError,
     HostError,
     InternalError,
@@ -54,6 +55,7 @@ Runs a program inside a boundary that the Linux kernel enforces, and leaves a se
 
 {commands}"""
 
+NO_MEMORY = b"error: this process may not grow: out of memory; raise its limits (ulimit -a)\n"
 PATIENCE = 1000  # milliseconds, for whoever reads what we say
 PIPE_BUF = 4096  # linux/limits.h
 _closed: tuple[int, ...] = ()  # of 0, 1 and 2, when we were started
@@ -70,9 +72,17 @@ def main(args: list[str], imports_cwd: bool = False) -> int:
             _signal.signal(_signal.SIGINT, _signal.SIG_DFL)  # an interrupt ends us without a traceback
         return _dispatch(args, imports_cwd)
     except Exception as problem:  # noqa: BLE001 - a traceback reaching a user is a defect of its own
+        return _ended_by(problem)
+
+
+def _ended_by(problem: Exception) -> int:
+    try:
         ours = unforeseen(problem)
         complain_of(ours)
         return ours.exit_code
+    except (ImportError, MemoryError, SystemError):  # there is no memory to say more
+        os.write(2, NO_MEMORY)
+        return REFUSED
 
 
 def _fill_streams() -> None:

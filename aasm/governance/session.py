@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..model.requirements import Identity
+from ..receipt.canonical import digest_bytes
 from .ledger import Event, append, entry_of
 
 
@@ -28,6 +29,7 @@ class Session(NamedTuple):
     @staticmethod
     def register(state: str, identity: Identity, what: str) -> Session:
         """Register the launch of `what`; when this returns, the registration is on disk."""
+        digest_bytes(b"")  # the end of the run takes digests: where none can be made, nothing may begin
         return Session(state, identity, append(state, entry_of(identity, Event.REGISTERED, what)))
 
     def refused(self, reason: str) -> None:

@@ -1,167 +1,257 @@
 # SPDX-FileCopyrightText: 2026 The aasm authors
 # SPDX-License-Identifier: Apache-2.0
-"""A host with nothing but Python and libc: its files, made once for a Python, and the way into it.
+"""A host with nothing but Python and libc: its files, made once a session from the Python under test, and the way in.
 
-Imported, it makes the tree and describes a host. Executed (`rootfs.py HOST`, HOST is JSON, see `Host`), it builds that
-host in namespaces of its own and executes a program there. All of its mounts end with its last process.
+No shell, no tool, no /etc, no /sys. What a test takes away or puts there is said as changes of `Restricted.host`.
 """
 
 from __future__ import annotations
 
-import ctypes
+import contextlib
 import json
 import os
-import resource
-import signal
+import re
+import shutil
+import subprocess
 import sys
-from typing import Any, Dict, List, NoReturn, Optional
+import sysconfig
+from pathlib import Path
+from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Sequence, Tuple
 
-# linux/sched.h, linux/mount.h, linux/prctl.h
-CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWUSER, CLONE_NEWPID = 0x20000, 0x4000000, 0x10000000, 0x20000000
-MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 1, 2, 4, 8, 32, 4096, 16384, 1 << 18
-MNT_DETACH, PR_SET_PDEATHSIG = 2, 1
-UID = 12345  # nobody has heard of it
-PLACE = "/place"  # where the host shows what a test brings along and looks at afterwards
+import pytest
+from support.enter_host import NO_HOST
+from support.launch import PACKAGE
 
-_libc = ctypes.CDLL(None, use_errno=True)
+ENTER = str(Path(__file__).with_name("enter_host.py"))
+UID = 12345  # whom no host knows
+VERSION = f"python{sys.version_info[0]}.{sys.version_info[1]}"
+PYTHON = "/usr/bin/python3"
+PLACE = "/place"  # where a test finds what it put there, and what a run left
+AASM = (PYTHON, "-I", "/opt/aasm")
+AS_SCRIPT = (
+    PYTHON, "-I", "-S", "-c",
+    "import sys; sys.path.insert(0, '/opt'); from aasm.cli import main_script; sys.exit(main_script())",
+)  # fmt: skip
+PROC = ["proc", "/proc", 0, "subset=pid"]  # proc(5): nothing that is no process, so no /proc/sys either
+TMP = ["tmpfs", "/tmp", 0, "mode=1777"]
 
-
-class Host(Dict[str, Any]):
-    """What a host has; JSON, since it travels to another process.
-
-    shown: directories of the tree, by their place in the host. mounts: [type, place, flags, data], made in order.
-    binds: [source, place, flags]. devices: names below /dev, None for no /dev at all. folders: what is made empty.
-    read_only: the root afterwards. uid, umask, directory, limits, closed (descriptors), environment, argv.
-    """
-
-
-def _check(result: int, what: str) -> None:
-    if result != 0:
-        number = ctypes.get_errno()
-        raise OSError(number, f"{what}: {os.strerror(number)}")
-
-
-def _mount(source: str, target: str, kind: Optional[str], flags: int, data: str = "") -> None:
-    words = [None if word is None else word.encode() for word in (source, target, kind)]
-    _check(_libc.mount(*words, ctypes.c_ulong(flags), data.encode() or None), f"mount {target}")
-
-
-def _bind(source: str, target: str, flags: int = 0) -> None:
-    if os.path.isdir(source):
-        os.makedirs(target, exist_ok=True)
-    else:
-        os.close(os.open(target, os.O_CREAT | os.O_WRONLY, 0o644))
-    _mount(source, target, None, MS_BIND)
-    kept = _locked(target)
-    if flags:
-        _mount(source, target, None, MS_REMOUNT | MS_BIND | flags | kept)
-
-
-def _locked(target: str) -> int:
-    """Return the flags of a mount: in a user namespace none of them may be taken away."""
-    found = os.statvfs(target).f_flag
-    pairs = ((os.ST_NOSUID, MS_NOSUID), (os.ST_NODEV, MS_NODEV), (os.ST_NOEXEC, MS_NOEXEC), (os.ST_RDONLY, MS_RDONLY))
-    return sum(flag for seen, flag in pairs if found & seen)
-
-
-def _write(path: str, text: str) -> None:
-    with open(path, "w", encoding="ascii") as stream:
-        stream.write(text)
-
-
-def _namespaces(host: Host) -> None:
-    uid, gid = os.geteuid(), os.getegid()
-    flags = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWUTS
-    _check(_libc.unshare(flags if uid == 0 else flags | CLONE_NEWUSER), "unshare")
-    if uid != 0:
-        _write("/proc/self/setgroups", "deny")
-        _write("/proc/self/uid_map", f"{host['uid']} {uid} 1")
-        _write("/proc/self/gid_map", f"{host['uid']} {gid} 1")
-
-
-def _build(host: Host, top: str) -> None:
-    _mount("none", "/", None, MS_REC | MS_PRIVATE)
-    _mount("host", top, "tmpfs", MS_NOSUID, "mode=755")
-    for place, source in host["shown"].items():
-        _bind(source, top + place, MS_RDONLY)
-    for place in host["folders"]:
-        os.makedirs(top + place)
-    if host["devices"] is not None:
-        os.mkdir(top + "/dev", 0o755)
-        for name in host["devices"]:
-            _bind(f"/dev/{name}", f"{top}/dev/{name}")
-    for kind, place, flags, data in host["mounts"]:
-        os.makedirs(top + place, exist_ok=True)
-        _mount(kind, top + place, kind, flags, data)
-    for source, place, flags in host["binds"]:
-        _bind(source, top + place, flags)
-    if host["read_only"]:
-        _mount("host", top, None, MS_REMOUNT | MS_BIND | MS_RDONLY)
-    os.chdir(top)
-    _check(_libc.syscall(_PIVOT_ROOT[os.uname().machine], b".", b"."), "pivot_root")
-    _check(_libc.umount2(b".", MNT_DETACH), "umount")
-    os.chdir("/")
-
-
-_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "riscv64": 41}  # asm/unistd.h
-
-
-def _become(host: Host) -> None:
-    if host.get("hostname") is not None:
-        name = host["hostname"].encode()
-        _check(_libc.sethostname(name, len(name)), "sethostname")
-    for name, pair in host["limits"].items():
-        resource.setrlimit(getattr(resource, name), tuple(pair))
-    if os.geteuid() == 0:
-        os.setgroups([])
-        os.setresgid(host["uid"], host["uid"], host["uid"])
-        os.setresuid(host["uid"], host["uid"], host["uid"])
-    os.umask(host["umask"])
-    os.chdir(host["directory"])
-    for gone in host["gone"]:
-        os.rmdir(gone)
-    for number in host["closed"]:
-        os.close(number)
-
-
-def _execute(host: Host) -> NoReturn:
-    _become(host)
-    argv: List[str] = host["argv"]
-    os.execve(host["program"] or argv[0], argv, host["environment"])
-
-
-def main() -> None:
-    """Build the host and execute the program; end as it ends."""
-    host = Host(json.loads(sys.argv[1]))
-    _namespaces(host)
-    first = os.fork()
-    if first:
-        os._exit(_ended(os.waitpid(first, 0)[1]))
+# Modules with a C part: what these are linked with is among the libraries of the host.
+LINKED = "ctypes _socket struct mmap resource fcntl select termios hashlib json math zlib binascii array".split()
+_LOOK = """
+import importlib, json, sys
+for name in sys.argv[1:]:
     try:
-        _check(_libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "prctl")
-        _build(host, host["top"])
-        if host["as_init"]:
-            _execute(host)
-        _first_process(host)
-    except BaseException as problem:  # noqa: BLE001 - nothing of this process may go on as if it were the test
-        os.write(2, f"no host: {problem}\n".encode())
-        os._exit(99)
+        importlib.import_module(name)
+    except ImportError:
+        pass
+with open("/proc/self/maps") as stream:
+    print(json.dumps(sorted({line.split(None, 5)[5].strip() for line in stream if "/" in line})))
+"""
+# Left out, for their size: no command imports them.
+_LARGE = (
+    "test", "tests", "idlelib", "tkinter", "turtledemo", "lib2to3", "ensurepip", "pydoc_data", "unittest", "distutils",
+    "site-packages", "dist-packages", "config-*", "*.opt-1.pyc", "*.opt-2.pyc", "sitecustomize.py",
+)  # fmt: skip
 
 
-def _first_process(host: Host) -> NoReturn:
-    """Be process 1 of the host: wait for the program; everything else ends with us."""
-    program = os.fork()
-    if not program:
-        _execute(host)
-    while True:
-        pid, status = os.wait()
-        if pid == program:
-            os._exit(_ended(status))
+class Tree(NamedTuple):
+    """The files of the host. `top` is for nobody but the host: it is shown there read-only."""
+
+    top: Path
+
+    @property
+    def modules(self) -> Path:
+        """Return where the standard library lies."""
+        return self.top / "usr" / "lib" / VERSION
+
+    def code(self) -> List[Tuple[str, str]]:
+        """Return what the host shows of it, by place."""
+        return [(str(path), f"/{path.name}") for path in sorted(self.top.iterdir())]
+
+    def module(self, name: str) -> List[Path]:
+        """Return the files that a module of the standard library is."""
+        folders = (self.modules, self.modules / "lib-dynload")
+        return [path for folder in folders for path in (*folder.glob(f"{name}.*"), folder / name) if path.exists()]
+
+    @contextlib.contextmanager
+    def without(self, paths: Sequence[Path]) -> Iterator[None]:
+        """Take files away for a while."""
+        assert paths, "there is nothing to take away"
+        moved = [(path, path.with_name(f"{path.name}-gone")) for path in paths]
+        for path, gone in moved:
+            path.rename(gone)
+        try:
+            yield
+        finally:
+            for path, gone in moved:
+                gone.rename(path)
 
 
-def _ended(status: int) -> int:
-    return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+def make_tree(top: Path) -> Tree:
+    """Make the files of the host below `top`, from the Python that runs this and the package as it is here."""
+    binary = os.path.realpath(sys.executable)
+    (top / "usr" / "bin").mkdir(parents=True)
+    _copied(binary, top / "usr" / "bin" / VERSION)
+    (top / PYTHON[1:]).symlink_to(VERSION)
+    standard = sysconfig.get_path("stdlib")
+    ignored = shutil.ignore_patterns(*_LARGE)
+    library = top / "usr" / "lib" / VERSION
+    shutil.copytree(standard, library, ignore=ignored, copy_function=_linked, ignore_dangling_symlinks=True)
+    _libraries(top, binary, standard)
+    _as_it_was_built(top)
+    (top.parent / "root").mkdir()  # where each host is mounted, in its own namespace
+    (top / "opt").mkdir()
+    shutil.copytree(PACKAGE, top / "opt" / "aasm", ignore=shutil.ignore_patterns("__pycache__"))
+    subprocess.run([sys.executable, "-m", "compileall", "-q", str(top / "opt")], check=True)
+    return Tree(top)
 
 
-if __name__ == "__main__":
-    main()
+def _linked(source: str, target: str) -> None:
+    try:
+        os.link(source, target)
+    except OSError:  # another file system, or files of another user
+        shutil.copy2(source, target)
+
+
+def _copied(source: str, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy2(source, target)
+
+
+def _libraries(top: Path, binary: str, standard: str) -> None:
+    """Copy what the interpreter and its modules are linked with to where libc lies, under all of its names."""
+    done = subprocess.run([binary, "-I", "-S", "-c", _LOOK, *LINKED], capture_output=True, text=True, check=True)
+    mapped = [path for path in json.loads(done.stdout) if ".so" in path and not path.startswith(standard)]
+    libc = next(path for path in mapped if re.match(r"libc[.-]", os.path.basename(path)))
+    for path in mapped:
+        for name in _names(path):
+            _copied(path, top / os.path.dirname(libc)[1:] / name)
+    loader = re.search(rb"\0(/lib[^\0]*/ld[^\0]*)\0", Path(binary).read_bytes()[:4096])
+    assert loader, "the interpreter names no loader"
+    named = loader.group(1).decode()
+    _copied(named, top / named[1:])
+
+
+def _names(path: str) -> List[str]:
+    folder, name = os.path.split(path)
+    others = [one for one in os.listdir(folder) if one.startswith(name.split(".so")[0]) and ".so" in one]
+    return [one for one in others if os.path.realpath(os.path.join(folder, one)) == path] or [name]
+
+
+def _as_it_was_built(top: Path) -> None:
+    """Let the prefix that was compiled in lead to /usr: only by it an interpreter without a name finds its library."""
+    built = top / sys.base_prefix[1:]
+    if not built.exists():
+        built.parent.mkdir(parents=True, exist_ok=True)
+        built.symlink_to("/usr")
+
+
+class Restricted:
+    """Such a host, and the places of one test in it: `state`, `ws`, `outside` and `tmp`, which survive its end."""
+
+    def __init__(self, tree: Tree, place: Path, changes: Mapping[str, Any] = {}) -> None:
+        self.tree, self.place, self.changes = tree, place, changes
+        self.uid = changes.get("uid", UID)
+        place.chmod(0o755)
+        for name in ("state", "ws", "outside", "tmp"):
+            self.owned(place / name).chmod(0o700)
+        self.file("outside/secret", "secret")
+
+    def owned(self, path: Path) -> Path:
+        """Return a directory that belongs to the user of the host."""
+        path.mkdir(exist_ok=True)
+        return self._given(path)
+
+    def file(self, name: str, text: str) -> Path:
+        """Return a new file of the user of the host, by its name below PLACE."""
+        path = self.place / name
+        path.write_text(text)
+        return self._given(path)
+
+    def _given(self, path: Path) -> Path:
+        if os.geteuid() == 0:
+            os.chown(path, self.uid, self.uid)
+        return path
+
+    def host(self, argv: Sequence[str], changes: Mapping[str, Any]) -> Dict[str, Any]:
+        """Return the host as enter_host.py takes it: the barest on which a boundary is built, and then the changes."""
+        base = {
+            "code": self.tree.code(),
+            "devices": [],
+            "mounts": [PROC, TMP],
+            "shown": [(str(self.place), PLACE)],
+            "uid": UID,
+            "umask": 0o077,
+            "directory": f"{PLACE}/ws",
+            "directory_becomes": "",
+            "limits": {},
+            "closed": [],
+            "environment": {"AASM_STATE_DIR": f"{PLACE}/state"},
+            "program": argv[0],
+            "as_init": False,
+        }
+        found = {**base, **self.changes, **changes, "argv": list(argv), "top": str(self.tree.top.parent / "root")}
+        found["shown"] = [*base["shown"], *found.get("more_shown", [])]
+        return found
+
+    def run(
+        self, *argv: str, around: Sequence[str] = (), **changes: Any
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a program there to its end; `around` is a command in which the host is built."""
+        host = json.dumps(self.host(argv, changes))
+        command = [*around, sys.executable, "-I", "-S", ENTER, host]
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="surrogateescape", timeout=60,
+            env={"PATH": os.defpath},
+        )  # fmt: skip
+        assert done.returncode != NO_HOST, done.stderr
+        return done
+
+    def aasm(self, *args: str, **changes: Any) -> subprocess.CompletedProcess[str]:
+        """Run `aasm ARGS` there."""
+        return self.run(*AASM, *args, **changes)
+
+    def files(self) -> Dict[str, bytes]:
+        """Return every file of the places, by its name below PLACE; of one that is only to be written, its name."""
+        found = [path for path in self.place.rglob("*") if path.is_file()]
+        readable = {path: path.stat().st_mode & 0o400 for path in found}  # root could read them all
+        return {path.relative_to(self.place).as_posix(): path.read_bytes() if readable[path] else b"" for path in found}
+
+    def ledger(self) -> List[str]:
+        """Return the events of the ledger, oldest first."""
+        lines = self.files().get("state/ledger.jsonl", b"").splitlines()
+        return [json.loads(line)["event"] for line in lines]
+
+    def receipt(self) -> str:
+        """Return the name of the one receipt, below PLACE."""
+        found = [name for name in self.files() if name.startswith("state/execution-receipts/")]
+        assert len(found) == 1, found
+        return found[0]
+
+
+def why_no_host(tree: Tree, place: Path) -> str:
+    """Return why this user can build no such host, or the empty text."""
+    probe = Restricted(tree, place)
+    host = json.dumps(probe.host([PYTHON, "-I", "-S", "-c", ""], {}))
+    done = subprocess.run([sys.executable, "-I", "-S", ENTER, host], capture_output=True, text=True, timeout=60)
+    assert done.returncode in (0, NO_HOST), done.stderr
+    return done.stderr.strip() if done.returncode else ""
+
+
+@pytest.fixture(scope="session")
+def tree(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Tree:
+    """The files of the host, made once; where CI states that users can be changed, there must be such hosts."""
+    from conftest import expectation
+
+    made = make_tree(tmp_path_factory.mktemp("host") / "tree")
+    why = why_no_host(made, tmp_path_factory.mktemp("place"))
+    if why and expectation(request.config, "AASM_EXPECT_UNPRIVILEGED") != "1":
+        pytest.skip(why)
+    assert not why
+    return made
+
+
+@pytest.fixture
+def bare(tree: Tree, tmp_path: Path) -> Restricted:
+    """The barest host on which a boundary is built, with the places of one test."""
+    return Restricted(tree, tmp_path)

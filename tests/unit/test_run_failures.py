@@ -84,6 +84,7 @@ FAILURES: Dict[str, Tuple[Exception, Tuple[str, str, str]]] = {
         OSError(errno.EMFILE, os.strerror(errno.EMFILE), "/q"),
         ("Too many open files", "/q", "raise the limits of this process (ulimit -a)"),
     ),
+    "memory": (MemoryError(), ("this process may not grow: out of memory", "", "raise its limits (ulimit -a)")),
     "a defect": (
         ValueError("odd\nthing"),
         ("internal: ValueError: odd\nthing", "", "this is a defect of aasm: report it"),
@@ -96,6 +97,17 @@ def test_the_control_a_run_that_ends_is_recorded_as_ended(state: Path, monkeypat
     monkeypatch.setattr(pipeline, "_run", lambda *_: record)
     assert launch().code == 3
     assert [event for event, _ in events(state)] == ["registered", "ended"]
+
+
+def test_a_report_that_cannot_be_shown_changes_nothing(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    voice = Listener()
+    monkeypatch.setattr(voice, "show", fail_with(MemoryError()))
+    identity = pipeline.new_identity(None, None, (), dry_run=False)
+    held = pipeline._Held(request(isolation="none"), pipeline.surroundings(), identity, voice)
+    held.shown = IsolationReport._make([None] * len(IsolationReport._fields))
+    held.clean()
+    ((kind, text),) = voice.said
+    assert kind == "warning" and text.startswith("the report is not shown: this process may not grow: out of memory")
 
 
 @pytest.mark.parametrize("name", FAILURES)
@@ -124,7 +136,7 @@ def test_until_then_every_failure_is_a_refusal_of_its_own_kind(
     monkeypatch.setattr(pipeline, "_run", fail_with(AssertionError("it was run")))
     with pytest.raises(AasmError) as caught:
         launch()
-    expected = {"the system": HostError, "a defect": InternalError}.get(name, type(problem))
+    expected = {"the system": HostError, "memory": HostError, "a defect": InternalError}.get(name, type(problem))
     assert type(caught.value) is expected
     assert (caught.value.what, caught.value.where, caught.value.remedy) == parts
     assert [event for event, _ in events(state)] == ["registered", "refused"]

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any, List, Tuple
 
@@ -58,3 +59,11 @@ def test_nothing_is_registered_where_nothing_can_be_recorded(tmp_path: Path) -> 
         Session.register(str(tmp_path / "state"), IDENTITY, "make")
     with pytest.raises(HostError):
         record_refusal(str(tmp_path / "state"), IDENTITY, "x")
+
+
+def test_nothing_is_registered_where_no_digest_can_be_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first record of a ledger takes none, and the receipt of its run would."""
+    monkeypatch.setitem(sys.modules, "hashlib", None)
+    with pytest.raises(ImportError):
+        Session.register(str(tmp_path / "state"), IDENTITY, "make")
+    assert not (tmp_path / "state").exists()
