@@ -48,10 +48,10 @@ def _setup(rule_paths: tuple[str, ...], record: RunRecord) -> str:
         return f"{what}: {rule_paths[record.rule]}: {_rule_problem(record.error)}; nothing was executed"
     if record.error:
         return f"{what}: {os.strerror(record.error)}; nothing was executed"
-    if record.stage == "start" and record.signal is None:
-        what = "the launcher could not begin: this Python, or its memory, does not do without its environment"
-        return f"{what}; use one that starts with no variable set (LD_LIBRARY_PATH, PYTHONHOME), or raise the limits"
-    return f"{what}: the launcher was ended{_by(record)}; nothing was executed"
+    ended = f"{what}: the launcher was ended{_by(record)}; nothing was executed"
+    if record.stage == "start" and record.signal is None:  # it is started with an empty environment
+        return f"{ended}; use a Python that starts without LD_LIBRARY_PATH and PYTHONHOME, or raise the limits"
+    return ended
 
 
 def _rule_problem(error: int) -> str:

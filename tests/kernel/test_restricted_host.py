@@ -61,7 +61,7 @@ HELD = {**SIBLINGS, **dict.fromkeys(ATTEMPTS, "EACCES"), "open a socket": "EAFNO
 STATE = {"AASM_STATE_DIR": f"{PLACE}/state"}
 RUNS: Mapping[str, Changes] = {
     "nothing but /proc and /tmp": {},
-    "a whole /proc": {"mounts": [["proc", "/proc", 0, ""], TMP]},
+    "--isolation auto, a whole /proc": {"isolation": "auto", "mounts": [["proc", "/proc", 0, ""], TMP]},
     "streams closed, /dev/null": {"devices": ["null"], "closed": [0, 1, 2]},
     "LC_ALL=C, /tmp without exec": {
         "environment": {**STATE, "LC_ALL": "C"}, "mounts": [PROC, ["tmpfs", "/tmp", 8, "mode=1777"]],
@@ -71,16 +71,19 @@ RUNS: Mapping[str, Changes] = {
     },
     "as process 1": {"as_init": True},
     "root": {"uid": 0},
-    "20 files, 64 MiB of addresses": {"limits": {"RLIMIT_NOFILE": 20, "RLIMIT_AS": 64 << 20}},
+    "the limits of docs/kernel-support.md": {
+        "limits": {"RLIMIT_NOFILE": 12, "RLIMIT_FSIZE": 64 << 10, "RLIMIT_DATA": 16 << 20, "RLIMIT_AS": 32 << 20},
+    },
     "no name and no PATH, in /": {"argv0": "python3", "directory": "/"},
     "the name of nothing": {"argv0": "/nowhere/python3"},
 }  # fmt: skip
 
 
-def command(host: Changes, *args: str) -> Tuple[List[str], Changes]:
-    """Return a command line of aasm for a host, with the interpreter under the name that the host gives it."""
-    rest = {name: value for name, value in host.items() if name != "argv0"}
-    return [host.get("argv0", PYTHON), *AASM[1:], *args], {"program": PYTHON, **rest}
+def command(host: Changes) -> Tuple[List[str], Changes]:
+    """Return the launch of a host, with the interpreter under the name that it has there, and the rest of the host."""
+    rest = {name: value for name, value in host.items() if name not in ("argv0", "isolation")}
+    launch = [host.get("isolation", word) if word == "process" else word for word in EXEC]
+    return [host.get("argv0", PYTHON), *AASM[1:], *launch, "--", *PROGRAM], {"program": PYTHON, **rest}
 
 
 def told(bare: Restricted) -> Dict[str, Any]:
@@ -100,7 +103,7 @@ def test_the_boundary_holds(bare: Restricted, name: str) -> None:
     for left in ("outside/new", "state/planted"):
         (bare.place / left).unlink()
     before = bare.files()
-    argv, changes = command(RUNS[name], *EXEC, "--", *PROGRAM)
+    argv, changes = command(RUNS[name])
     done = bare.run(*argv, **changes)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert told(bare) == HELD
