@@ -330,8 +330,8 @@ def _complain(text: str) -> None:
         pass  # the exit code says it as well
 
 
-HELP = """\
-usage: python -m aasm.launcher --order FILE | --print FILE | --help
+HELP = f"""\
+usage: python -m {__package__}.launcher --order FILE | --print FILE | --help
 
 Builds a boundary around itself as an order says (Landlock rules, limits, seccomp filters), proves it with
 canaries, and executes the program that the order names. `aasm run` starts it by itself.
@@ -339,8 +339,8 @@ canaries, and executes the program that the order names. `aasm run` starts it by
 By hand, to audit one launch:
   aasm run exec --dry-run --show-order --home real --isolation process --system -- true > /tmp/order
                                                     writes the order of a launch
-  python -m aasm.launcher --print /tmp/order        shows it, field by field
-  python -m aasm.launcher --order /tmp/order        carries it out
+  python -m {__package__}.launcher --print /tmp/order        shows it, field by field
+  python -m {__package__}.launcher --order /tmp/order        carries it out
 
 Exit status: the program's own. 125 when a step failed (one line names it), 126 or 127 when the program could not be
 executed, 2 when there is no order in FILE; nothing was executed then.
@@ -355,7 +355,7 @@ def main(args: list[str]) -> int:
         where = "command line" if len(args) != 2 else args[1]
         if args != ["--help"] and (len(args) != 2 or args[0] not in ("--order", "--print")):
             raise orders.OrderError("expected --order FILE, --print FILE or --help")
-        text = HELP.replace("aasm.launcher", f"{__package__}.launcher") if len(args) == 1 else _by_hand(args[0], os.open(where, os.O_RDONLY | os.O_CLOEXEC))
+        text = HELP if len(args) == 1 else _by_hand(args[0], os.open(where, os.O_RDONLY | os.O_CLOEXEC))
         where, data = "standard output", text.encode("utf-8", "backslashreplace")
         while data:
             data = data[os.write(1, data) :]

@@ -389,8 +389,7 @@ def _run_unconfined(run: ResolvedRun, begun: Begun, beside: Beside) -> RunRecord
     finally:
         os.umask(ours)
     if pid == 0:
-        missing = number in (errno.ENOENT, errno.ENOTDIR)
-        ending = Ending.NOT_FOUND if missing else Ending.NOT_EXECUTABLE
+        ending = Ending.NOT_FOUND if number in (errno.ENOENT, errno.ENOTDIR) else Ending.NOT_EXECUTABLE
         return RunRecord(ending, None, None, number, "", 0, False, {}, now, now, None, 0)
     return Supervisor(pid, begun.signals, begun.bystanders, False, *beside).run(None)
 

@@ -17,6 +17,7 @@ from . import origin
 from .model.request import Request
 from .policy import locate
 from .policy.grants import Trusted
+from .supervise import spawn
 from .surroundings import Surroundings
 
 

@@ -38,7 +38,7 @@ class Step(NamedTuple):
 STEPS = (
     Step(
         "what runs inside",
-        ("launcher.py", "_sys/{boundary,order}.py"),
+        ("launcher.py", "_sys/{boundary,order,streams}.py"),
         "each step once, no way from a failed one to `execve`; nothing behind `seal` but `execve`; an order is whole",
     ),
     Step(

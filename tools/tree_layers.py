@@ -74,7 +74,7 @@ class Closure(NamedTuple):
 
 # Without the package itself and the files of folders that are on the way.
 CLOSURES = (
-    Closure("launcher", ("launcher", "_sys.boundary", "_sys.order", "_sys.streams"), "all of ours that runs inside the boundary"),
+    Closure("launcher", ("launcher", "_sys.boundary", "_sys.order", "_sys.streams"), "all of ours that runs inside"),
     Closure("receipt.__main__", ("receipt", "model", "errors"), "the verifier, which is copied alone"),
 )
 
