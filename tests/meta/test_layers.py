@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who may import whom: this tree keeps the rules of tools/tree_layers.py, and the verifier runs alone.
 
-That each rule finds what it is for is shown in tests/unit/tools/test_check_tree_layers.py.
+That each rule finds what it is for is shown in tests/unit/tools/test_check_tree_imports.py.
 """
 
 from __future__ import annotations
