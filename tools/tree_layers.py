@@ -7,7 +7,7 @@ Read from the imports themselves, those inside functions included. The table of 
 
 from __future__ import annotations
 
-from typing import Dict, Iterator, List, NamedTuple, Set, Tuple
+from typing import Dict, Iterator, List, NamedTuple, Sequence, Set, Tuple
 
 from project import PACKAGE, reached
 from tree import Finding, Tree, under
@@ -147,10 +147,10 @@ def ctypes_home(tree: Tree) -> Iterator[Finding]:
                 yield Finding(tree.name(path), one.line, "ctypes", f"only {PACKAGE}/{KERNEL}/ may import {one.name}")
 
 
-def closures(tree: Tree) -> Iterator[Finding]:
+def closures(tree: Tree, rows: Sequence[Closure] = CLOSURES) -> Iterator[Finding]:
     """Yield what a closure reaches beyond its row, and what a row names that it does not reach."""
     files = {inside(tree.module(path)): path for path in tree.own()}
-    for row in CLOSURES:
+    for row in rows:
         if tree.broken:
             return  # not to be told before all of it can be parsed
         if row.start not in files:

@@ -13,6 +13,7 @@ import tree_layers
 from project import PACKAGE
 from support.planted import found, plant, told
 from tree import Rule
+from tree_layers import Closure
 
 LAUNCHER = {
     "aasm/launcher.py": "from ._sys import boundary, order\n",
@@ -20,7 +21,10 @@ LAUNCHER = {
     "aasm/_sys/boundary.py": "import ctypes\n",
     "aasm/_sys/order.py": "",
 }
-ALONE = "receipt.__main__ (the verifier, which is copied alone)"
+ROWS = (
+    Closure("launcher", ("launcher", "_sys.boundary", "_sys.order"), "the inner one"),
+    Closure("receipt.__main__", ("receipt", "model", "errors"), "the lone one"),
+)
 VERIFIER = {
     "aasm/errors.py": "",
     "aasm/model/__init__.py": "",
@@ -136,27 +140,33 @@ def test_a_file_that_is_no_text_is_broken(tmp_path: Path) -> None:
             {**LAUNCHER, "aasm/run.py": "def f():\n    from ctypes import CDLL\n"},
             ["aasm/run.py:5: ctypes: only aasm/_sys/ may import ctypes"],
         ),
-        (tree_layers.closures, {**LAUNCHER, **VERIFIER}, []),
-        (
-            tree_layers.closures,
-            {**LAUNCHER, **VERIFIER, "aasm/_sys/order.py": "def f():\n    from . import bpf\n", "aasm/_sys/bpf.py": ""},
-            ["aasm/launcher.py:1: closures: launcher (all of ours that runs inside the boundary) reaches _sys.bpf"],
-        ),
-        (
-            tree_layers.closures,
-            {**LAUNCHER, **VERIFIER, "aasm/model/plan.py": "from .. import state\n", "aasm/state.py": ""},
-            [f"aasm/receipt/__main__.py:1: closures: {ALONE} reaches state"],
-        ),
-        (
-            tree_layers.closures,
-            {**LAUNCHER, **VERIFIER, "aasm/launcher.py": "from ._sys import boundary\n"},
-            ["aasm/launcher.py:1: closures: launcher no longer reaches _sys.order: take it off its row"],
-        ),
-        (tree_layers.closures, LAUNCHER, [f"aasm:1: closures: there is no {ALONE}"]),
     ],
 )
 def test_each_rule_of_the_layers(rule: Rule, files: Dict[str, str], expected: List[str], tmp_path: Path) -> None:
     assert found(rule, tmp_path, files) == expected
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({**LAUNCHER, **VERIFIER}, []),
+        (
+            {**LAUNCHER, **VERIFIER, "aasm/_sys/order.py": "def f():\n    from . import bpf\n", "aasm/_sys/bpf.py": ""},
+            ["aasm/launcher.py:1: closures: launcher (the inner one) reaches _sys.bpf"],
+        ),
+        (
+            {**LAUNCHER, **VERIFIER, "aasm/model/plan.py": "from .. import state\n", "aasm/state.py": ""},
+            ["aasm/receipt/__main__.py:1: closures: receipt.__main__ (the lone one) reaches state"],
+        ),
+        (
+            {**LAUNCHER, **VERIFIER, "aasm/launcher.py": "from ._sys import boundary\n"},
+            ["aasm/launcher.py:1: closures: launcher no longer reaches _sys.order: take it off its row"],
+        ),
+        (LAUNCHER, ["aasm:1: closures: there is no receipt.__main__ (the lone one)"]),
+    ],
+)
+def test_what_a_closure_must_and_must_not_reach(files: Dict[str, str], expected: List[str], tmp_path: Path) -> None:
+    assert told(tree_layers.closures(plant(tmp_path, files), ROWS)) == expected
 
 
 def test_every_module_that_has_a_row_has_its_own_stage_or_a_folder_of_one() -> None:
