@@ -16,7 +16,6 @@ from aasm.errors import REFUSED, HostError, InternalError, UsageError, unforesee
 LACKS = {
     "a module": (ImportError("x.so: cannot open", name="_x"), f"{sys.executable}: this Python cannot load _x: x.so: "),
     "an import without a name": (ImportError("x"), f"{sys.executable}: this Python cannot load a module: x; use a"),
-    "ours": (ImportError("No module named 'aasm.run'", name="aasm.run"), "this copy lacks aasm.run; copy the whole"),
     "memory": (MemoryError(), "this process may not grow: out of memory; raise its limits"),
     "memory, said": (MemoryError("a\nb"), "this process may not grow: a\\x0ab; raise its limits"),
     "the interpreter": (SystemError("error return without exception set"), "this process may not grow: error return"),
@@ -29,6 +28,12 @@ def test_what_the_host_lacks_is_said_of_the_host(name: str) -> None:
     problem, words = LACKS[name]
     found = unforeseen(problem)
     assert isinstance(found, HostError) and words in str(found) and found.remedy and str(found).isprintable()
+
+
+def test_a_part_of_the_package_that_a_copy_does_not_have_is_a_matter_of_the_command() -> None:
+    found = unforeseen(ImportError("No module named 'aasm.run'", name="aasm.run"))
+    assert isinstance(found, UsageError)
+    assert "does not have all that this command needs (No module named 'aasm.run'); use a copy of the" in str(found)
 
 
 def test_an_error_of_ours_stays_what_it_is_and_everything_else_is_a_defect() -> None:
