@@ -214,7 +214,7 @@ def _states(source: str) -> Iterator[tuple[str, str]]:
         path = importlib.util.cache_from_source(source, optimization=level)
         try:
             data = origin.read_regular(path, origin.LARGEST_SOURCE)
-        except FileNotFoundError:
+        except (FileNotFoundError, PermissionError):  # Python goes on without it as well
             continue
         except OSError:
             yield path, "differs"

@@ -141,13 +141,17 @@ def _beneath(top: str) -> Iterator[tuple[str, bool]]:
     waiting = [""]
     while waiting:
         folder = waiting.pop()
-        with os.scandir(os.path.join(top, folder)) as found:
-            for entry in found:
-                name = folder + entry.name
-                if entry.is_dir(follow_symlinks=False):
-                    waiting.append(name + "/")
-                else:
-                    yield name, entry.is_file()
+        try:
+            with os.scandir(os.path.join(top, folder)) as found:
+                for entry in found:
+                    name = folder + entry.name
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(name + "/")
+                    else:
+                        yield name, entry.is_file()
+        except PermissionError:
+            if not folder.endswith(f"{CACHE}/"):  # where Python looks for compiled files: it goes on without them too
+                raise
 
 
 def read_regular(path: str, most: int, follow: bool = True) -> bytes:

@@ -121,6 +121,21 @@ def test_sources_that_cannot_be_read_leave_the_digest_unknown_and_the_run_alone(
 
 
 @ONCE
+def test_compiled_files_that_are_closed_to_us_are_no_sources(lab: Lab) -> None:
+    """Another user's launch leaves such a folder; this user's Python goes on without it, and so does the digest."""
+    copy = lab.top / "copy" / "aasm"
+    shutil.copytree(ROOT / "aasm", copy, ignore=shutil.ignore_patterns("__pycache__"))
+    (copy / "policy" / "__pycache__").mkdir(0o000)
+    command = [sys.executable, "-I", str(copy), *exec_options(lab, "process"), "--", "true"]
+    assert subprocess.run(command, capture_output=True, timeout=60, **lab.options()).returncode == 0
+    assert lab.receipt()["producer"]["code_digest"] == digest_of(ROOT / "aasm")
+    command = [sys.executable, "-I", str(copy), "self-verify", "--json", "--against", str(ROOT / "SBOM.spdx.json")]
+    shown = json.loads(subprocess.run(command, capture_output=True, timeout=60, **lab.options()).stdout)
+    assert shown["compiled"]["differs"] == [] and shown["code_digest"] == digest_of(ROOT / "aasm")
+    (copy / "policy" / "__pycache__").chmod(0o700)
+
+
+@ONCE
 def test_a_policy_may_not_let_a_program_change_what_says_where_this_copy_is_from(lab: Lab) -> None:
     root = lab.top / "tree"
     shutil.copytree(ROOT / "aasm", root / "aasm", ignore=shutil.ignore_patterns("__pycache__"))

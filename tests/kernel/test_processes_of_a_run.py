@@ -209,9 +209,8 @@ RUN = ("run", "exec", "--isolation", "process", "--system", "--report", "never")
 def test_every_file_that_a_run_writes_is_in_the_guide(lab: Lab) -> None:
     events = listened(lab, *RUN, "--write", str(lab.workspace), "--", "true")
     for who in ("supervisor", "launcher"):
-        assert {event.name for event in events if event.who == who and event.what != "os.posix_spawn"} == set(
-            listed(who)
-        )
+        written = {event.name for event in events if event.who == who and event.what != "os.posix_spawn"}
+        assert written | {"null"} == set(listed(who))  # the device is for a closed stream, and none is closed here
     modes = listed("supervisor")
     state = lab.home / "STATE"
     found = [state, *state.rglob("*")]
@@ -231,7 +230,7 @@ def test_one_process_is_started_and_nobody_is_connected_to(lab: Lab) -> None:
 @ONCE
 def test_a_dry_run_writes_and_starts_nothing(lab: Lab) -> None:
     events = listened(lab, *RUN, "--write", str(lab.workspace), "--dry-run", "--", "true")
-    assert events == [Event("supervisor", "open", "null")]
+    assert events == []
     assert list(lab.home.iterdir()) == []
 
 
