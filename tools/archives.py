@@ -8,6 +8,7 @@ zlib. All in memory; the one function that writes a file puts it in place whole.
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import struct
@@ -15,7 +16,7 @@ import tarfile
 import time
 import zipfile
 import zlib
-from typing import Dict, Iterable, List
+from typing import Dict, Iterable, List, Mapping
 
 from project import Entry
 
@@ -92,13 +93,33 @@ def differences(ours: bytes, theirs: bytes) -> List[str]:
 
 def write_whole(path: str, data: bytes, permissions: int = DATA) -> None:
     """Write a file whole or not at all, and replace what is there; the umask does not count. OSError as it comes."""
-    passing = f"{path}.{os.getpid()}.new"
+    write_all(os.path.dirname(path), {os.path.basename(path): data}, {}, permissions)
+
+
+def write_all(directory: str, files: Mapping[str, bytes], modes: Mapping[str, int], otherwise: int) -> None:
+    """Write all of `files` into a directory under other names, then put them in place, whatever was there; or none.
+
+    `modes` are those of some of them. OSError as it comes, with nothing left behind.
+    """
+    passing = {name: os.path.join(directory, f".{name}.{os.getpid()}.new") for name in files}
+    for name in files:
+        if os.path.isdir(os.path.join(directory, name)):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.path.join(directory, name))
     try:
-        with open(passing, "xb") as file:
+        for name, data in files.items():
+            _write(passing[name], data, modes.get(name, otherwise))
+        for name in files:
+            os.replace(passing[name], os.path.join(directory, name))
+    finally:
+        for path in passing.values():
+            if os.path.exists(path):
+                os.unlink(path)
+
+
+def _write(path: str, data: bytes, permissions: int) -> None:
+    try:
+        with open(path, "xb") as file:
             file.write(data)
             os.fchmod(file.fileno(), permissions)
-        os.replace(passing, path)
-    except BaseException:
-        if os.path.exists(passing):
-            os.unlink(passing)
-        raise
+    except OSError as problem:  # one of write(2) names no file
+        raise OSError(problem.errno, problem.strerror, path) from None

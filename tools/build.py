@@ -11,20 +11,24 @@ builds them again and compares.
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import os
 import sys
 from pathlib import Path
 from typing import Dict, List
 
-import build_backend
-import provenance
-import sbom
-from archives import DATA, PROGRAM, write_whole
-from metadata import Project
-from project import ROOT, TreeError, entries, read_file
-from revision import revision
+_HERE = str(Path(__file__).resolve().parent)
+if _HERE not in sys.path:  # under python -I
+    sys.path.insert(0, _HERE)
+
+import build_backend  # noqa: E402
+import command  # noqa: E402
+import provenance  # noqa: E402
+import sbom  # noqa: E402
+from archives import DATA, PROGRAM, write_all  # noqa: E402
+from metadata import Project  # noqa: E402
+from project import ROOT, TreeError, entries, read_file  # noqa: E402
+from revision import revision  # noqa: E402
 
 PYZ = "aasm.pyz"
 SUMS = "SHA256SUMS"
@@ -58,25 +62,23 @@ def _sha256(data: bytes) -> str:
 
 
 def write(directory: str, made: Dict[str, bytes]) -> None:
-    """Write the files of a release into `directory`, which is made where it is missing, and print their digests."""
+    """Write the files of a release into `directory`, which is made where it is missing: all of them or none."""
     os.makedirs(directory, exist_ok=True)
-    for name, data in made.items():
-        write_whole(os.path.join(directory, name), data, PROGRAM if name == PYZ else DATA)
-        print(f"{_sha256(data)}  {os.path.join(directory, name)}")
+    write_all(directory, made, {PYZ: PROGRAM}, DATA)
 
 
 def main(argv: List[str]) -> int:
-    parser = argparse.ArgumentParser("tools/build.py", description=__doc__.split("\n")[0], allow_abbrev=False)
+    parser = command.Parser("tools/build.py", __doc__)
     parser.add_argument("directory", metavar="DIR", help="where the files are put; files of the same name are replaced")
     options = parser.parse_args(argv)
-    try:
-        write(options.directory, release(ROOT))
-    except (OSError, ValueError, TreeError) as problem:
-        print(f"error: {problem}", file=sys.stderr)
-        return 2
-    print(f"revision: {revision(ROOT) or 'not stated: only an unchanged commit has one'}")
+    known = revision(ROOT)  # asked before anything is written: DIR may lie in the tree
+    made = release(ROOT)
+    write(options.directory, made)
+    for name, data in made.items():
+        print(f"{_sha256(data)}  {os.path.join(options.directory, name)}")
+    print(f"revision: {known or 'not stated: only an unchanged commit has one'}")
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(command.run(main))

@@ -24,7 +24,9 @@ import time
 import xml.etree.ElementTree
 from typing import Any, Dict, List, NamedTuple, Sequence, Tuple
 
-from pythons import ROOT, Python, SetupError, environment, find, say, supported
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # missing under python -I
+
+from pythons import ROOT, Python, SetupError, environment, find, say, supported  # noqa: E402
 
 # Each runs once, with the Python that runs this: what it is called, and its command line.
 CHECKS = (

@@ -21,7 +21,11 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Dict, Iterable, List, NamedTuple, Sequence, Set, Tuple
 
-from project import PACKAGE, ROOT, project_files
+_HERE = str(Path(__file__).resolve().parent)
+if _HERE not in sys.path:  # under python -I
+    sys.path.insert(0, _HERE)
+
+from project import PACKAGE, ROOT, project_files  # noqa: E402
 
 PAGE = "docs/audit-guide.md"
 OPEN, CLOSE = "<!-- made: reading -->\n", "<!-- made: end -->"

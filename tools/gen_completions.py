@@ -20,7 +20,9 @@ from pathlib import Path
 from typing import Dict, Iterator, List, Mapping, Tuple
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+for _place in (str(ROOT / "tools"), str(ROOT)):  # the first is missing under python -I
+    if _place not in sys.path:
+        sys.path.insert(0, _place)
 
 from completion_scripts import SCRIPTS, Command, Kind, Line, Option, Value, Word  # noqa: E402
 

@@ -13,7 +13,6 @@ already, nothing is written. RECORD lists what was installed, so pip can remove 
 
 from __future__ import annotations
 
-import argparse
 import csv
 import glob
 import io
@@ -21,12 +20,19 @@ import os
 import py_compile
 import sys
 import sysconfig
+from pathlib import Path
 from typing import Dict, Iterable, List, NamedTuple
 
-from archives import members, mode, write_whole
-from build_backend import record_row, wheel
-from metadata import Project
-from project import PACKAGE, ROOT, Entry, TreeError
+_HERE = str(Path(__file__).resolve().parent)
+if _HERE not in sys.path:  # under python -I
+    sys.path.insert(0, _HERE)
+
+import command  # noqa: E402
+import sbom  # noqa: E402
+from archives import members, mode, write_whole  # noqa: E402
+from build_backend import record_row, wheel  # noqa: E402
+from metadata import Project  # noqa: E402
+from project import PACKAGE, ROOT, Entry, TreeError, entries, read_file  # noqa: E402
 
 LONGEST_FIRST_LINE = 127  # bytes that every supported kernel reads of it: BINPRM_BUF_SIZE in linux/binfmts.h was 128
 
@@ -54,9 +60,9 @@ class Places(NamedTuple):
 
 
 def places(prefix: str) -> Places:
-    """Return where this Python has modules and commands beneath `prefix`. ValueError when it is no absolute path."""
+    """Return where this Python has modules and commands beneath `prefix`. TreeError when it is no absolute path."""
     if not os.path.isabs(prefix):
-        raise ValueError(f"--prefix: {prefix} is no absolute path")
+        raise TreeError(f"--prefix: {prefix or 'the empty text'} is no absolute path; begin it with a slash")
     prefix = os.path.normpath(prefix)
     bases = {name: prefix for name in ("base", "platbase", "installed_base", "installed_platbase")}
     paths = sysconfig.get_paths("posix_prefix", bases)
@@ -82,14 +88,14 @@ def _script(library: str) -> bytes:
 
 
 def first_lines(python: str) -> str:
-    """Return the first lines of a script for the interpreter `python`. ValueError when no script can name it.
+    """Return the first lines of a script for the interpreter `python`. TreeError when no script can name it.
 
     A path that the kernel cannot read from a first line is started by sh, to which the lines are a command, while they
     are a text to Python.
     """
     line = f"#!{python} -I"
     if not python.isprintable() or set("\"'$`\\") & set(python):
-        raise ValueError(f"{python!r}: no script can name this Python; call it by another path")
+        raise TreeError(f"{python!r}: no script can name this Python; call it by another path")
     if " " not in python and len(os.fsencode(line)) <= LONGEST_FIRST_LINE:
         return line
     return f"#!/bin/sh\n'''exec' \"{python}\" -I \"$0\" \"$@\"\n' '''"
@@ -98,13 +104,13 @@ def first_lines(python: str) -> str:
 def install(where: Places, top: str) -> List[str]:
     """Write an installation beneath `top` and return the paths of its files there. All of it or nothing.
 
-    ValueError when one of them exists, OSError as it comes.
+    TreeError when one of them exists, OSError as it comes.
     """
     content = installation(where)
     record = os.path.join(where.modules, Project(ROOT).dist_info, "RECORD")
     there = [path for path in (*content, record) if os.path.lexists(top + path)] + _installed(where, top)
     if there:
-        raise ValueError(f"{there[0]} exists, and nothing is replaced; remove what is installed first (--uninstall)")
+        raise TreeError(f"{there[0]} exists, and nothing is replaced; remove what is installed first (--uninstall)")
     made: List[str] = []
     try:
         for entry in content.values():
@@ -152,16 +158,21 @@ def _installed(where: Places, top: str) -> List[str]:
 
 
 def uninstall(where: Places, top: str) -> List[str]:
-    """Remove what RECORD lists, and the folders that are empty then; return the paths. ValueError: nothing is there."""
+    """Remove what RECORD lists, and the folders that are empty then; return the paths. TreeError: nothing is there."""
     records = [os.path.join(folder, "RECORD") for folder in _installed(where, top)]
     if len(records) != 1:
-        raise ValueError(f"{top}{where.modules}: {len(records)} installations of {PACKAGE} are there, not one")
-    with open(records[0], encoding="utf-8", newline="") as file:
-        names = [row[0] for row in csv.reader(io.StringIO(file.read())) if row]
+        what = f"{len(records)} installations of {PACKAGE} are there, not one"
+        raise TreeError(f"{top}{where.modules}: {what}; name the prefix that it was installed beneath")
+    try:
+        text = read_file(Path(records[0]), records[0]).decode("utf-8")
+    except ValueError:
+        raise TreeError(f"{records[0]}: is damaged; remove the files by hand") from None
+    names = [row[0] for row in csv.reader(io.StringIO(text, newline="")) if row]
     paths = [os.path.normpath(os.path.join(top + where.modules, name)) for name in names]
     beyond = [path for path in paths if not path.startswith(top + where.prefix + "/")]
     if beyond:
-        raise ValueError(f"{records[0]}: lists {beyond[0]}, which is not beneath {top}{where.prefix}")
+        what = f"lists {beyond[0]}, which is not beneath {top}{where.prefix}"
+        raise TreeError(f"{records[0]}: {what}; nothing was removed")
     folders = {folder for path in paths for folder in _parents(path, top + where.prefix)}
     return _remove([*sorted(folders), *paths])
 
@@ -184,18 +195,17 @@ def _remove(paths: List[str]) -> List[str]:
 
 
 def main(argv: List[str]) -> int:
-    parser = argparse.ArgumentParser("tools/install.py", description=__doc__.split("\n")[0], allow_abbrev=False)
+    parser = command.Parser("tools/install.py", __doc__)
     parser.add_argument("--prefix", required=True, metavar="DIR", help="install beneath DIR (bin, lib, share)")
     parser.add_argument("--root", default="", metavar="TOP", help="put it beneath TOP, which is / where it is used")
     parser.add_argument("--uninstall", action="store_true", help="remove what this command or pip installed there")
+    parser.add_argument("--modified", action="store_true", help="although this tree is not what SBOM.spdx.json lists")
     options = parser.parse_args(argv)
-    try:
-        top = os.path.abspath(options.root) if options.root else ""
-        where = places(options.prefix)
-        done = (uninstall if options.uninstall else install)(where, top)
-    except (OSError, ValueError, TreeError, py_compile.PyCompileError) as problem:
-        print(f"error: {problem}", file=sys.stderr)
-        return 2
+    if not (options.modified or options.uninstall) and sbom.faults(read_file(ROOT / sbom.NAME, sbom.NAME), entries()):
+        raise TreeError(f"{sbom.NAME}: is not that of this tree; take an unchanged tree, or install it with --modified")
+    top = os.path.abspath(options.root) if options.root else ""
+    where = places(options.prefix)
+    done = (uninstall if options.uninstall else install)(where, top)
     print(f"{len(done)} files and folders {'removed' if options.uninstall else 'written'} beneath {top}{where.prefix}")
     if not options.uninstall:
         print(f"the command is {os.path.join(where.scripts, PACKAGE)}")
@@ -203,4 +213,4 @@ def main(argv: List[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(command.run(main))

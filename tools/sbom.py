@@ -24,6 +24,7 @@ _HERE = str(Path(__file__).resolve().parent)
 if _HERE not in sys.path:  # under python -I
     sys.path.insert(0, _HERE)
 
+import command  # noqa: E402
 import exact  # noqa: E402
 import licences  # noqa: E402
 from metadata import Project, read_version  # noqa: E402
@@ -186,14 +187,13 @@ def _new_date() -> str:
 
 def main(argv: List[str], root: Path = ROOT) -> int:
     """Write the SBOM of the tree at `root`, or compare it with `--check`; return the exit code."""
-    if argv not in ([], ["--check"]):
-        print("usage: sbom.py [--check]", file=sys.stderr)
-        return 2
-    try:
-        return _checked(root) if argv else _written(root)
-    except TreeError as problem:
-        print(f"error: {problem}", file=sys.stderr)
-        return 2
+    return command.run(lambda words: _carried_out(words, root), argv)
+
+
+def _carried_out(words: List[str], root: Path) -> int:
+    parser = command.Parser("tools/sbom.py", __doc__, "when it is right or was written, 1 when --check finds a fault")
+    parser.add_argument("--check", action="store_true", help="write nothing; name each difference")
+    return _checked(root) if parser.parse_args(words).check else _written(root)
 
 
 def _checked(root: Path) -> int:

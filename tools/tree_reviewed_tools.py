@@ -39,8 +39,9 @@ FILES = (
         "a new copy in the directory that the caller names, under another name first"),
     Row("tools/archives.py", "write", "zipfile.ZipFile .writestr tarfile.open", "zip_bytes tar_gz_bytes",
         "archives in memory"),
-    Row("tools/archives.py", "write", "open os.fchmod os.replace os.unlink", "write_whole",
-        "one file, under another name first, where the caller says"),
+    Row("tools/archives.py", "write", "open os.fchmod os.replace os.unlink", "write_all _write",
+        "files, under other names first, where the caller says"),
+    Row("tools/command.py", "write", "os.open", "_forget_output", "/dev/null, for an output that is gone"),
     Row("tools/build_backend.py tools/build.py", "write", "os.makedirs", "prepare_metadata_for_build_wheel write",
         "the directory that the caller names"),
     Row("tools/install.py", "write", "os.mkdir os.chmod py_compile.compile os.rmdir os.unlink",
@@ -59,11 +60,12 @@ FILES = (
 )  # fmt: skip
 
 IMPORTS = (
-    Row("tools/vendor.py", "import", "sys.path", "(top)", "puts this tree on the import path"),
     Row("tools/try_copy.py", "import", "sys.dont_write_bytecode", "Trial.run carries_an_order_out",
         "passes on whether compiled files are to be written"),
-    Row("tools/bench/copies.py tools/bench/policy.py tools/check_tree.py tools/gen_completions.py "
-        "tools/gen_policy_docs.py tools/gen_yaml_cases.py tools/golden.py tools/sbom.py tools/try_templates.py",
+    Row("tools/bench/copies.py tools/bench/policy.py tools/build.py tools/check.py tools/check_tree.py "
+        "tools/gen_audit_guide.py tools/gen_completions.py tools/gen_policy_docs.py tools/gen_yaml_cases.py "
+        "tools/golden.py tools/install.py tools/sbom.py tools/try_templates.py tools/vendor.py "
+        "tools/verify_release.py",
         "import", "sys.path", "(top)", "puts this tree on the import path"),
     Row("tools/zip_main.py", "import", "sys.path", "(top)", "takes aasm.pyz, of which it is the start, off the path"),
     Row("tools/gen_completions.py tools/gen_policy_docs.py", "import", "importlib.import_module", "parser _taken",
@@ -78,6 +80,7 @@ IMPORTS = (
 )  # fmt: skip
 
 OF_THE_PROCESS = (
+    Row("tools/command.py", "state", "os.dup2", "_forget_output", "standard output to /dev/null once it is gone"),
     Row("tools/check.py", "state", "os.umask signal.signal", "main (top)",
         "for tests that drop to another user; an end that was asked for is an interrupt"),
     Row("tools/check.py tools/pythons.py tools/try_templates.py", "environment", "os.environ",

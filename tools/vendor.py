@@ -24,19 +24,29 @@ import shlex
 import shutil
 import sys
 from pathlib import Path
-from typing import Dict, List, NoReturn, Optional, Sequence, Set, Tuple
+from typing import Dict, List, Optional, Sequence, Set, Tuple
 
 _HERE = str(Path(__file__).resolve().parent)
 for _place in (_HERE, os.path.dirname(_HERE)):  # the first is missing under python -I
     if _place not in sys.path:
         sys.path.insert(0, _place)
 
-from project import PACKAGE, ROOT, module_name, project_files, python_files, reached  # noqa: E402
+import command  # noqa: E402
+from project import (  # noqa: E402
+    PACKAGE,
+    ROOT,
+    TreeError,
+    module_name,
+    project_files,
+    python_files,
+    reached,
+    read_file,
+)
 from revision import revision  # noqa: E402
 from tree_imports import listed  # noqa: E402
 
 from aasm import copies, origin  # noqa: E402
-from aasm.errors import AasmError, UsageError, one_line, system_text  # noqa: E402
+from aasm.errors import AasmError, UsageError, one_line  # noqa: E402
 
 # From which modules a part is reached; None: it is the whole package.
 PARTS: Dict[str, Optional[Tuple[str, ...]]] = {
@@ -77,7 +87,7 @@ def chosen(part: str) -> List[Path]:
 
 def contents(part: str, commit: Optional[str]) -> Files:
     """Return the files of a copy; the manifest lists all the others."""
-    files = {path.relative_to(ROOT / PACKAGE).as_posix(): path.read_bytes() for path in chosen(part)}
+    files = {path.relative_to(ROOT / PACKAGE).as_posix(): read_file(path, str(path)) for path in chosen(part)}
     files.update({name: (ROOT / name).read_bytes() for name in PAPERS})
     if commit is not None:
         files[origin.REVISION] = f"{commit}\n".encode("ascii")
@@ -181,14 +191,8 @@ def _revision_of(copy: origin.Copy) -> Optional[str]:
 # --- the command --------------------------------------------------------------------------------------
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(message, "", "see tools/vendor.py --help")
-
-
 def parser() -> argparse.ArgumentParser:
-    made = _Parser("tools/vendor.py", description=__doc__, allow_abbrev=False,
-                   formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    made = command.Parser("tools/vendor.py", __doc__, "when it is done or the same, 1 when --check finds a difference")
     made.add_argument("dest", metavar="DEST", help="the directory in which the copy lies, or is to lie")
     made.add_argument("--package", metavar="NAME", default=PACKAGE, help="what the copy is called (default: aasm)")
     made.add_argument("--part", choices=tuple(PARTS), default="all", help="what is copied (default: all)")
@@ -230,15 +234,14 @@ def _check_tree(files: Files, modified: bool) -> bool:
 
 
 def main(argv: Sequence[str]) -> int:
+    return command.run(_carried_out, list(argv))
+
+
+def _carried_out(words: List[str]) -> int:
     try:
-        return carry_out(parser().parse_args(argv))
+        return carry_out(parser().parse_args(words))
     except AasmError as problem:
-        print(f"error: {problem}", file=sys.stderr)
-        return 2
-    except OSError as problem:
-        where = os.fsdecode(problem.filename or "")
-        print(f"error: {one_line(f'{where}: ' if where else '')}{system_text(problem)}", file=sys.stderr)
-        return 1
+        raise TreeError(str(problem)) from None
 
 
 if __name__ == "__main__":

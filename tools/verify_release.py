@@ -12,40 +12,38 @@ or is too much; 2: it could not be compared.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import sys
 from pathlib import Path
 from typing import Any, Dict, Iterator, List
 
-import build
-import provenance
-from archives import differences
-from project import ROOT, TreeError
+_HERE = str(Path(__file__).resolve().parent)
+if _HERE not in sys.path:  # under python -I
+    sys.path.insert(0, _HERE)
 
-LARGEST = 1 << 28  # bytes of a file that is read; no file of a release is near that
+import build  # noqa: E402
+import command  # noqa: E402
+import provenance  # noqa: E402
+from archives import differences  # noqa: E402
+from project import ROOT, TreeError, read_file  # noqa: E402
+from revision import revision  # noqa: E402
 
 
 def given(directory: str) -> Dict[str, bytes]:
-    """Return the files in `directory`. ValueError for what is no plain file, or far too large."""
-    found = {}
-    for entry in sorted(os.scandir(directory), key=lambda one: one.name):
-        if not entry.is_file(follow_symlinks=False) or entry.stat().st_size > LARGEST:
-            raise ValueError(f"{entry.path}: no plain file of a release; give a directory with nothing else in it")
-        found[entry.name] = Path(entry.path).read_bytes()
-    return found
+    """Return the files in `directory`. TreeError for what is no plain file, or far too large."""
+    return {path.name: read_file(path, str(path)) for path in sorted(Path(directory).iterdir())}
 
 
 def date_of(statement: bytes, where: str) -> int:
-    """Return the date that a statement was made with. ValueError when it states none."""
+    """Return the date that a statement was made with. TreeError when it states none."""
     try:
         stated: Any = json.loads(statement.decode("utf-8"))
         date = stated["predicate"]["buildDefinition"]["externalParameters"]["SOURCE_DATE_EPOCH"]
     except (ValueError, KeyError, TypeError, RecursionError):
         date = None
     if type(date) is not int or not 0 <= date < 1 << 53:
-        raise ValueError(f"{where}: no statement of a release with its SOURCE_DATE_EPOCH")
+        raise TreeError(f"{where}: states no SOURCE_DATE_EPOCH; get the statement that belongs to the release")
     return date
 
 
@@ -65,33 +63,32 @@ def _within(name: str, ours: bytes, theirs: bytes) -> List[str]:
     if not name.endswith((".whl", ".tar.gz", ".pyz")):
         return []
     try:
-        return differences(ours, theirs) or ["the members are the same; their order, times or modes differ"]
+        return differences(ours, theirs) or ["the members are the same; order, times, modes or what is around differs"]
     except ValueError as problem:
         return [str(problem)]
 
 
 def verify(directory: str) -> List[str]:
-    """Return what differs between the release in `directory` and what this tree builds. ValueError, OSError."""
+    """Return what differs between the release in `directory` and what this tree builds. TreeError, OSError."""
     theirs = given(directory)
     name = provenance.name(ROOT)
+    where = os.path.join(directory, name)
     if name not in theirs:
-        raise ValueError(f"{os.path.join(directory, name)}: is missing; this tree is the source of that release alone")
-    os.environ["SOURCE_DATE_EPOCH"] = str(date_of(theirs[name], os.path.join(directory, name)))
-    return list(compared(build.release(ROOT), theirs))
+        raise TreeError(f"{where}: is missing; this tree is the source of that release alone")
+    os.environ["SOURCE_DATE_EPOCH"] = str(date_of(theirs[name], where))
+    found = list(compared(build.release(ROOT), theirs))
+    if found and revision(ROOT) is None:
+        found.insert(0, "note: nothing says which revision this tree is, and a release of a known one states it")
+    return found
 
 
 def main(argv: List[str]) -> int:
-    parser = argparse.ArgumentParser("tools/verify_release.py", description=__doc__.split("\n")[0], allow_abbrev=False)
+    parser = command.Parser("tools/verify_release.py", __doc__, "when all is the same, 1 when it is not")
     parser.add_argument("directory", metavar="DIR", help="the files of one release, as tools/build.py made them")
-    options = parser.parse_args(argv)
-    try:
-        found = verify(options.directory)
-    except (OSError, ValueError, TreeError) as problem:
-        print(f"error: {problem}", file=sys.stderr)
-        return 2
+    found = verify(parser.parse_args(argv).directory)
     print("\n".join(found) or "every file is the same, byte for byte")
     return 1 if found else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(command.run(main))

@@ -298,7 +298,7 @@ SENTENCES: Dict[str, Dict[str, Tuple[str, ...]]] = {
         "docs/threat-model.md": ("started with an empty environment, isolated",),
     },
     TRUST: {
-        "README.md": ("Three ways are safe from any directory",),
+        "README.md": ("Four ways are safe from any directory",),
         "docs/man/aasm.1": ("Three ways to start it are safe from any directory",),
     },
 }

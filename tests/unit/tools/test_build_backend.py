@@ -255,6 +255,12 @@ def test_a_revision_is_stated_only_of_what_is_unchanged(tmp_path: Path) -> None:
         assert revision(changed) == name
         (changed / "NOTICE").write_bytes(b"another\n")
         assert revision(changed) is None
+    for flag in ("--assume-unchanged", "--skip-worktree"):  # git may be told not to look
+        (checkout / "NOTICE").write_bytes((ROOT / "NOTICE").read_bytes())
+        assert revision(checkout) == name
+        subprocess.run(["git", "-C", str(checkout), "update-index", flag, "NOTICE"], check=True)
+        (checkout / "NOTICE").write_bytes(b"another\n")
+        assert git(checkout, "status", "--porcelain") == b"" and revision(checkout) is None
     assert not [entry for entry in build_backend.dist_info(Project(tree)) if entry.name.endswith("/REVISION")]
     again = unpacked(build("build_sdist", tree, tmp_path / "changed"), tmp_path / "again")
     assert not (again / "REVISION").exists()

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
-from typing import Any, Dict
+from typing import Any, Dict, List
 
 import build
 import provenance
@@ -23,6 +23,7 @@ from project import ROOT, Entry, entries
 
 STEM = "aasm-" + build.Project(ROOT).version
 STATEMENT = f"{STEM}.provenance.json"
+NOTE = "note: nothing says which revision this tree is, and a release of a known one states it"
 ARCHIVES = [f"{STEM}-py3-none-any.whl", f"{STEM}.tar.gz", "aasm.pyz"]
 
 
@@ -37,7 +38,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def tool(tree: Path, name: str, *words: str, **variables: str) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-E", "-S", "-B", str(tree / "tools" / name), *words]
+    command = [sys.executable, "-I", "-S", "-B", str(tree / "tools" / name), *words]
     clean = {"PATH": os.environ.get("PATH", os.defpath), **variables}
     return subprocess.run(command, env=clean, cwd="/", capture_output=True, text=True, check=False)
 
@@ -130,7 +131,7 @@ def test_a_changed_member_is_named(tree: Path, release: Path) -> None:
     wheel.write_bytes(changed_member(wheel.read_bytes(), "aasm/launcher.py", b"import os\n"))
     done = tool(tree, "verify_release.py", str(release))
     assert done.returncode == 1
-    assert done.stdout.splitlines() == [f"{wheel.name}: differs", f"{wheel.name}: aasm/launcher.py: differs"]
+    assert done.stdout.splitlines() == [NOTE, f"{wheel.name}: differs", f"{wheel.name}: aasm/launcher.py: differs"]
 
 
 @pytest.mark.parametrize("name", [*ARCHIVES, STATEMENT, "SHA256SUMS"])
@@ -148,16 +149,16 @@ def test_a_missing_and_a_strange_file_are_found(tree: Path, release: Path) -> No
     (release / "extra.whl").write_bytes(b"")
     done = tool(tree, "verify_release.py", str(release))
     lines = ["aasm.pyz: is missing", "extra.whl: is no file of this release"]
-    assert (done.returncode, done.stdout.splitlines()) == (1, lines)
+    assert (done.returncode, done.stdout.splitlines()) == (1, [NOTE, *lines])
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (b"", "no statement of a release"),
-        (b"[" * 100000, "no statement of a release"),
-        (b'{"predicate": []}', "no statement of a release"),
-        (b'{"predicate": {"buildDefinition": {"externalParameters": {"SOURCE_DATE_EPOCH": true}}}}', "no statement"),
+        (b"", "states no SOURCE_DATE_EPOCH"),
+        (b"[" * 100000, "states no SOURCE_DATE_EPOCH"),
+        (b'{"predicate": []}', "states no SOURCE_DATE_EPOCH"),
+        (b'{"predicate": {"buildDefinition": {"externalParameters": {"SOURCE_DATE_EPOCH": true}}}}', "states no"),
         (None, "is missing; this tree is the source of that release alone"),
     ],
 )
@@ -178,7 +179,7 @@ def test_what_is_no_file_is_not_read(tree: Path, plant: str, release: Path) -> N
     else:
         {"folder": os.mkdir, "fifo": os.mkfifo}[plant](planted)
     done = tool(tree, "verify_release.py", str(release))
-    assert done.returncode == 2 and "no plain file of a release" in done.stderr
+    assert done.returncode == 2 and "planted: is " in done.stderr and done.stderr.count("\n") == 1
 
 
 def test_a_tree_whose_sbom_is_not_its_own_builds_no_release(tree: Path, tmp_path: Path) -> None:
@@ -197,6 +198,40 @@ def test_a_place_that_is_none_is_one_line(tree: Path, name: str, tmp_path: Path)
     done = tool(tree, name, str(tmp_path / "file"))
     assert done.returncode == 2
     assert done.stderr.startswith("error: ") and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["build.py", "verify_release.py"])
+@pytest.mark.parametrize("output", ["full", "closed"])
+def test_an_answer_that_does_not_arrive_is_no_answer(tree: Path, name: str, output: str, release: Path) -> None:
+    """And no file is left half written: the release is there as it was."""
+    command = [sys.executable, "-I", "-S", "-B", str(tree / "tools" / name), str(release)]
+    sign = ">/dev/full" if output == "full" else ">&-"
+    done = subprocess.run(["sh", "-c", f'"$@" {sign}', "sh", *command], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: standard output: ") and done.stderr.count("\n") == 1
+
+
+def test_a_release_is_written_as_a_whole_or_not_at_all(tree: Path, release: Path) -> None:
+    before = {path.name: path.read_bytes() for path in release.iterdir()}
+    (release / "aasm.pyz").unlink()
+    (release / "aasm.pyz").mkdir()
+    del before["aasm.pyz"]
+    for path in release.iterdir():
+        if path.is_file():
+            path.write_bytes(before[path.name] + b"older")
+    done = tool(tree, "build.py", str(release))
+    assert done.returncode == 2 and done.stderr.count("\n") == 1 and "aasm.pyz: " in done.stderr
+    assert {path.name: path.read_bytes() for path in release.iterdir() if path.is_file()} == {
+        name: data + b"older" for name, data in before.items()
+    }
+
+
+@pytest.mark.parametrize("words", [[], ["a", "b"], ["--odd"]], ids=str)
+@pytest.mark.parametrize("name", ["build.py", "verify_release.py", "install.py", "vendor.py", "sbom.py"])
+def test_a_wrong_command_line_is_one_line(tree: Path, name: str, words: List[str]) -> None:
+    done = tool(tree, name, *(words or ["--"] * (name == "sbom.py") + ["x"] * (name == "sbom.py")))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: ") and done.stderr.endswith(f"; see tools/{name} --help\n")
 
 
 def test_archives_differ_in_the_members_that_are_named() -> None:

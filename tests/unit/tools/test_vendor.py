@@ -162,7 +162,7 @@ def test_a_copy_is_there_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest
         real(top, name, data)
 
     monkeypatch.setattr(vendor, "_put", put)
-    assert vendor.main([str(tmp_path)]) == 1
+    assert vendor.main([str(tmp_path)]) == 2
     assert len(calls) == 40 and os.listdir(tmp_path) == []
 
 
