@@ -7,6 +7,10 @@ Before anything is imported the working directory is taken off the import path: 
 
 import sys  # built in, so nothing can stand in front of it
 
+if sys.version_info < (3, 9):
+    sys.stderr.write("error: this is Python %d.%d; start it with Python 3.9 or a later one\n" % sys.version_info[:2])
+    raise SystemExit(2)
+
 
 def _clean_path() -> bool:
     """Take the entry that the interpreter added off sys.path; return whether it was the working directory."""

@@ -9,6 +9,10 @@ after the command has changed its directory.
 
 import sys  # built in
 
+if sys.version_info < (3, 9):
+    sys.stderr.write("error: this is Python %d.%d; start it with Python 3.9 or a later one\n" % sys.version_info[:2])
+    raise SystemExit(2)
+
 if __name__ == "__main__":
     import _signal  # type: ignore[import-not-found]  # built in as well
 

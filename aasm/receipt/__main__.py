@@ -8,6 +8,10 @@ not even `__future__`, which is a module like any other).
 
 import sys
 
+if sys.version_info < (3, 9):
+    sys.stderr.write("error: this is Python %d.%d; start it with Python 3.9 or a later one\n" % sys.version_info[:2])
+    raise SystemExit(2)
+
 _PROG = f"python -m {__package__}"  # a vendored copy may have another name
 _USAGE = f"usage: {_PROG} verify [--json] RECEIPT [RECEIPT ...]"
 
