@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which files are the project's, and what a module of it imports: the one answer for all tools and tests.
 
-It reads this tree and changes nothing. Where git or its folder is missing (an unpacked archive, a bare copy) the tree
-is walked instead, and a test holds the two answers equal.
+It reads this tree and changes nothing. What is there counts, whatever git is told of it: Python runs what git overlooks.
+What does not count is one table, and a test holds that a clean checkout has the files that git tracks and no others.
 """
 
 from __future__ import annotations
 
 import ast
 import errno
+import fnmatch
 import json
 import os
 import shutil
@@ -23,9 +24,15 @@ PACKAGE = "aasm"
 OLDEST = (3, 9)  # the oldest supported Python; no syntax is newer
 LARGEST = 64 << 20  # bytes; no file of the project comes near
 
-# What tools and editors leave in a tree, and what hidden names are the project's nevertheless.
-_NOT_OURS = {"__pycache__", "build", "dist"}
-_HIDDEN_AND_OURS = {".ci", ".gitignore"}
+# All that does not count: (where, pattern of names, folders only). A link is no folder, and so it counts.
+NOT_OURS: Tuple[Tuple[str, str, bool], ...] = (
+    ("top", ".*", False),  # .git, .venv, .tox, caches; but for the two below
+    ("top", "build", True),
+    ("top", "dist", True),
+    ("top", "*.egg-info", True),
+    ("anywhere", "__pycache__", True),
+)
+_HIDDEN_AND_OURS = (".ci", ".gitignore")
 
 
 class Import(NamedTuple):
@@ -48,12 +55,29 @@ class Entry(NamedTuple):
 
 
 def project_files(root: Path = ROOT) -> List[Path]:
-    """Return every file of the tree at `root` that is tracked, or is new and not ignored, sorted by its path."""
-    listed = git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
-    if listed is None:
-        return sorted(_walked(root))
-    paths = (root / os.fsdecode(name) for name in listed.split(b"\0") if name)
-    return sorted({path for path in paths if path.is_file() or path.is_symlink()})  # amid a merge git names some thrice
+    """Return whatever lies in the tree at `root` and is no folder, but what NOT_OURS says, sorted by its path.
+
+    No link is followed: one to a folder is listed too, as are pipes, sockets and devices. OSError where a folder cannot
+    be read.
+    """
+    found: List[Path] = []
+    for folder, folders, files in os.walk(root, onerror=_refuse):
+        where = ["anywhere", "top"] if Path(folder) == root else ["anywhere"]
+        links = [name for name in folders if os.path.islink(os.path.join(folder, name))]
+        folders[:] = [name for name in folders if name not in links and not _is_left_out(where, name, True)]
+        found += [Path(folder, name) for name in (*files, *links) if not _is_left_out(where, name, False)]
+    return sorted(found)
+
+
+def _refuse(problem: OSError) -> None:
+    raise problem
+
+
+def _is_left_out(where: Container[str], name: str, is_folder: bool) -> bool:
+    if name in _HIDDEN_AND_OURS:
+        return False
+    rows = [(pattern, only) for place, pattern, only in NOT_OURS if place in where]
+    return any(fnmatch.fnmatchcase(name, pattern) and is_folder >= only for pattern, only in rows)
 
 
 def entries(root: Path = ROOT, folder: str = "", without: Tuple[str, ...] = ()) -> List[Entry]:
@@ -119,15 +143,6 @@ def git(root: Path, *words: str) -> Optional[bytes]:
     return done.stdout if done.returncode == 0 else None
 
 
-def _walked(root: Path) -> Iterator[Path]:
-    for path in root.rglob("*"):
-        parts = path.relative_to(root).parts
-        hidden = any(part.startswith(".") and part not in _HIDDEN_AND_OURS for part in parts)
-        left = path.suffix == ".pyc" or any(part in _NOT_OURS or part.endswith(".egg-info") for part in parts)
-        if (path.is_file() or path.is_symlink()) and not hidden and not left:
-            yield path
-
-
 def python_files(*folders: str, root: Path = ROOT) -> List[Path]:
     """Return the project's Python files, those beneath `folders` only when some are given."""
     found = [path for path in project_files(root) if path.suffix == ".py"]
@@ -148,7 +163,13 @@ def package_modules(root: Path = ROOT) -> Set[str]:
 
 def parsed(path: Path, root: Path = ROOT) -> ast.Module:
     """Return the syntax tree of a file, read as the oldest supported Python would read it."""
-    return ast.parse(path.read_text(encoding="utf-8"), str(path.relative_to(root)), feature_version=OLDEST)
+    name = path.relative_to(root).as_posix()
+    return parsed_data(read_file(path, name), name)
+
+
+def parsed_data(data: bytes, name: str) -> ast.Module:
+    """Return the same for the bytes of a file."""
+    return ast.parse(data.decode("utf-8"), name, feature_version=OLDEST)
 
 
 def imports(path: Path, modules: Set[str], root: Path = ROOT) -> List[Import]:

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import os
 import re
-from pathlib import Path
 from typing import Dict, Iterator, List, Optional
 
 from project import PACKAGE
@@ -132,17 +130,14 @@ def visible(tree: Tree) -> Iterator[Finding]:
 
 
 def package_files(tree: Tree) -> Iterator[Finding]:
-    """Yield whatever lies in the package and is not its source, also where git is told to overlook it.
+    """Yield whatever lies in the package and is not its source.
 
     The folders into which Python puts what it compiled are left alone: they come from running it.
     """
-    for folder, folders, files in os.walk(tree.root / PACKAGE):
-        folders[:] = sorted(name for name in folders if name != "__pycache__")
-        for path in (Path(folder, name) for name in sorted(files)):
-            if path.suffix != ".py" and tree.name(path) not in IN_THE_PACKAGE:
-                yield Finding(tree.name(path), 1, "package files", "neither source nor listed in tools/tree_files.py")
-            elif path not in tree.files:
-                yield Finding(tree.name(path), 1, "package files", "git overlooks it, Python does not")
+    for path in tree.files:
+        name = tree.name(path)
+        if name.startswith(f"{PACKAGE}/") and path.suffix != ".py" and name not in IN_THE_PACKAGE:
+            yield Finding(name, 1, "package files", "neither source nor listed in tools/tree_files.py")
 
 
 RULES = (

@@ -134,12 +134,6 @@ def test_what_is_no_source_of_the_package_is_found(name: str, tmp_path: Path) ->
     assert found_in_bytes(tree_files.package_files, tmp_path, files) == expected
 
 
-def test_a_module_that_git_overlooks_is_found(tmp_path: Path) -> None:
-    tree = plant(tmp_path, {"aasm/run.py": ""})
-    tree.files.remove(tmp_path / "aasm" / "run.py")
-    assert told(tree_files.package_files(tree)) == ["aasm/run.py:1: package files: git overlooks it, Python does not"]
-
-
 # Words.
 
 HOME, PLACE, REGISTRY = "/ho" + "me/someone/x", "/wo" + "rk/main", "https://pypi" + ".org/simple"

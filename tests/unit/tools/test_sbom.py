@@ -279,20 +279,21 @@ def test_a_file_that_vanishes_is_one_line(
         assert err.startswith("error: gone: cannot be read (No such file")
 
 
-def test_a_file_that_git_names_several_times_amid_a_merge_is_listed_once(
-    tree: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    names = [os.fsencode(path.relative_to(tree)) for path in project.project_files(tree)]
-    monkeypatch.setattr(project, "git", lambda root, *words: b"\0".join([*names, *names, *names, b""]))
-    assert ran(["--check"], tree, capsys) == (0, "", "")
-
-
-def test_where_git_can_tell_nothing_the_tree_itself_is_listed(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("name", ["tools/hashlib.pyc", "x.execution-receipt.json", "docs/.hidden"])
+def test_what_git_would_overlook_is_found(name: str, tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tree / ".git").write_text("gitdir: /nowhere\n", encoding="utf-8")
-    assert sbom.main(["--check"], tree) == 0
-    (tree / "more.py").write_bytes(HEADER)
-    assert sbom.main(["--check"], tree) == 1
-    assert "more.py" in capsys.readouterr().out
+    (tree / ".gitignore").write_bytes(HEADER + b"*.pyc\n*.json\n.*\n")
+    assert ran([], tree, capsys)[0] == 0 and ran(["--check"], tree, capsys) == (0, "", "")
+    (tree / name).parent.mkdir(exist_ok=True)
+    (tree / name).write_bytes(HEADER)
+    code, out, _ = ran(["--check"], tree, capsys)
+    assert code == 1 and name in out
+
+
+def test_a_pipe_in_the_tree_is_one_line(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    os.mkfifo(tree / "pipe")
+    code, out, err = ran(["--check"], tree, capsys)
+    assert (code, out, err) == (2, "", "error: pipe: is no regular file; put one in its place\n")
 
 
 def test_what_cannot_be_written_is_one_line(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
