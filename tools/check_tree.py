@@ -5,8 +5,9 @@
 
 For an auditor: it needs nothing but Python, changes nothing, and reads every file of the tree. One line a finding
 (`file:line: rule: what`), then the Pythons that were not there to be asked, then what was looked at. Exit code 0:
-clean; 1: findings; 2: wrong command line. What the rules allow is in the tables of tools/tree_*.py; the one that says
-what the package can do to the world, and why, is tools/tree_reviewed.py.
+clean; 1: findings; 2: wrong command line, a tree that cannot be listed, or output that cannot be written. What the
+rules allow is in the tables of tools/tree_*.py; the one that says what the package can do to the world, and why, is
+tools/tree_reviewed.py.
 """
 
 from __future__ import annotations
@@ -18,9 +19,11 @@ sys.dont_write_bytecode = True  # what is looked at may be read-only, and stays 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # under -I Python does not do it
 
 import argparse  # noqa: E402
+import contextlib  # noqa: E402
+import errno  # noqa: E402
 import gc  # noqa: E402
 from pathlib import Path  # noqa: E402
-from typing import List, Sequence, Tuple  # noqa: E402
+from typing import Iterator, List, Sequence, Tuple  # noqa: E402
 
 import tree_effects  # noqa: E402
 import tree_files  # noqa: E402
@@ -29,8 +32,8 @@ import tree_imports  # noqa: E402
 import tree_layers  # noqa: E402
 import tree_pythons  # noqa: E402
 import tree_words  # noqa: E402
-from project import PACKAGE, ROOT  # noqa: E402
-from tree import Finding, Named, Tree  # noqa: E402
+from project import PACKAGE, ROOT, TreeError  # noqa: E402
+from tree import Finding, Named, Rule, Tree  # noqa: E402
 
 RULES: Tuple[Named, ...] = (
     *tree_imports.RULES, *tree_effects.RULES, *tree_layers.RULES, *tree_files.RULES, *tree_words.RULES,
@@ -45,7 +48,14 @@ ASKED = (
 
 def static_findings(tree: Tree) -> List[Finding]:
     """Return what the rules find that only read."""
-    return [finding for _, _, rule in RULES for finding in rule(tree)]
+    return [finding for name, _, rule in RULES for finding in _found(name, rule, tree)]
+
+
+def _found(name: str, rule: Rule, tree: Tree) -> Iterator[Finding]:
+    try:
+        yield from rule(tree)
+    except RecursionError:
+        yield Finding(PACKAGE, 1, name, "code is nested so deeply that this rule could not look at all of it")
 
 
 def parsed(argv: Sequence[str]) -> argparse.Namespace:
@@ -53,16 +63,31 @@ def parsed(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--root", type=Path, default=ROOT, metavar="DIR", help="the tree to look at; this one")
     parser.add_argument("--no-pythons", action="store_true", help="read only: start no Python, import nothing")
     parser.add_argument("--rules", action="store_true", help="say what each rule holds, and look at nothing")
-    options = parser.parse_args(argv)
-    if not (options.root / PACKAGE).is_dir():
+    try:
+        options = parser.parse_args(argv)
+    except SystemExit as end:
+        if not end.code:
+            say()  # the help is out only now
+        raise
+    if not os.path.isdir(options.root / PACKAGE):
         parser.error(f"--root {options.root}: there is no {PACKAGE}/ in it; name the top of a source tree")
     return options
 
 
 def main(argv: Sequence[str]) -> int:
+    try:
+        return looked(argv)
+    except TreeError as problem:
+        with contextlib.suppress(OSError):  # where nobody can be told, the exit code says it
+            print(f"error: {problem}", file=sys.stderr)
+        return 2
+
+
+def looked(argv: Sequence[str]) -> int:
+    """Do what the command line says and print what comes of it; return the exit code."""
     options = parsed(argv)
     if options.rules:
-        print("\n".join(f"{name}: {what}" for name, what, *_ in (*RULES, *ASKED)))
+        say(*(f"{name}: {what}" for name, what, *_ in (*RULES, *ASKED)))
         return 0
     gc.disable()  # syntax trees are many objects and no garbage
     tree = Tree(options.root.resolve())
@@ -70,12 +95,23 @@ def main(argv: Sequence[str]) -> int:
     asked = tree_pythons.Asked(tree, pythons)
     findings = static_findings(tree)
     findings += tree_pythons.judged(tree, asked.answers())
-    for finding in sorted(set(findings)):
-        print(finding)
-    for minor in absent:
-        print(f"not looked at: Python {minor}, which this host does not have")
-    print(closing(tree, [python.version for python in pythons], len(set(findings))))
+    lines = [str(finding) for finding in sorted(set(findings))]
+    lines += [f"not looked at: Python {minor}, which this host does not have" for minor in absent]
+    say(*lines, closing(tree, [python.version for python in pythons], len(set(findings))))
     return 1 if findings else 0
+
+
+def say(*lines: str) -> None:
+    """Print lines, and see that they are out: a verdict that is lost is none. TreeError where they are not."""
+    try:
+        if sys.stdout is None:  # it was closed before Python started
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+        sys.stdout.write("".join(f"{line}\n" for line in lines))
+        sys.stdout.flush()
+    except OSError as problem:
+        sys.stdout = None  # else Python tries again at its end, and says so in its own words
+        remedy = "see that it is open and has room"
+        raise TreeError(f"standard output: cannot be written ({problem.strerror}); {remedy}") from problem
 
 
 def closing(tree: Tree, versions: Sequence[str], findings: int) -> str:

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which files are the project's, and what a module of it imports: the one answer for all tools and tests.
 
-It reads this tree and changes nothing. What is there counts, whatever git is told of it: Python runs what git overlooks.
-What does not count is one table, and a test holds that a clean checkout has the files that git tracks and no others.
+It reads this tree and changes nothing. What is there counts, whatever git is told of it, since Python runs what git
+overlooks. What does not count is one table; a test holds that this leaves of a checkout what git tracks.
 """
 
 from __future__ import annotations

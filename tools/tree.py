@@ -2,18 +2,33 @@
 # SPDX-License-Identifier: Apache-2.0
 """A tree of files as the rules of tools/check_tree.py see it: each file is read and parsed once, for all of them.
 
-A rule is a function from a `Tree` to findings. It reads, and must neither change nor execute what it looks at. A file
-that cannot be parsed is in no rule's sight but the one that reports it.
+A rule is a function from a `Tree` to findings. It reads, and must neither change nor execute what it looks at. What
+cannot be read (a link, a pipe, a file that is closed or huge) or parsed is in no rule's sight but the one that reports
+it.
 """
 
 from __future__ import annotations
 
 import ast
 import fnmatch
+import re
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, Set, Tuple
 
-from project import OLDEST, PACKAGE, ROOT, Import, imports_of, module_name, package_modules, parsed, project_files
+from project import (
+    OLDEST,
+    PACKAGE,
+    ROOT,
+    Import,
+    TreeError,
+    imports_of,
+    module_name,
+    package_modules,
+    parsed_data,
+    project_files,
+    read_file,
+    shown,
+)
 
 
 class Finding(NamedTuple):
@@ -25,30 +40,51 @@ class Finding(NamedTuple):
     what: str
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}: {self.rule}: {self.what}"
+        return _plain(f"{self.file}:{self.line}: {self.rule}: {self.what}")
+
+
+def _plain(text: str) -> str:
+    """Return text with whatever is not visible ASCII as an escape: one line, on any terminal."""
+    return re.sub(r"[^ -~]", lambda sign: sign[0].encode("unicode_escape").decode("ascii"), text)
 
 
 class Tree:
-    """The project's files beneath `root`: their names, texts, syntax trees and imports."""
+    """The project's files beneath `root`: their names, texts, syntax trees and imports.
+
+    TreeError where the files cannot be listed.
+    """
 
     def __init__(self, root: Path = ROOT) -> None:
         self.root = root
-        self.files = project_files(root)
+        self.unread: List[Finding] = []
         self.broken: List[Finding] = []
         self._data: Dict[Path, bytes] = {}
+        try:
+            self.files = [path for path in project_files(root) if self._can_be_read(path)]
+            self.modules: Set[str] = package_modules(root)
+        except OSError as problem:
+            raise TreeError(f"the files of this tree cannot be listed: {shown(str(problem))}") from problem
         self._text: Dict[Path, str] = {}
         self._parsed: Dict[Path, ast.Module] = {}
         self._nodes: Dict[Path, Dict[type, List[ast.AST]]] = {}
         self._imports: Dict[Path, List[Import]] = {}
         self._python = [path for path in self.files if path.suffix == ".py" and self._can_be_parsed(path)]
-        self.modules: Set[str] = package_modules(root)
+
+    def _can_be_read(self, path: Path) -> bool:
+        name = self.name(path)
+        try:
+            self._data[path] = read_file(path, name)
+        except TreeError as problem:
+            self.unread.append(Finding(name, 1, "text", str(problem).partition(f"{shown(name)}: ")[2]))
+            return False
+        return True
 
     def _can_be_parsed(self, path: Path) -> bool:
         try:
-            self._parsed[path] = parsed(path, self.root)
-        except (SyntaxError, ValueError, OSError) as problem:
+            self._parsed[path] = parsed_data(self.data(path), self.name(path))
+        except (SyntaxError, ValueError, MemoryError, RecursionError) as problem:  # the last two: nested too deeply
             line = getattr(problem, "lineno", None) or 1
-            why = getattr(problem, "msg", None) or problem
+            why = getattr(problem, "msg", None) or str(problem) or type(problem).__name__
             what = f"Python {'.'.join(map(str, OLDEST))} cannot parse this: {why}"
             self.broken.append(Finding(self.name(path), line, "syntax", what))
             return False
@@ -71,9 +107,7 @@ class Tree:
         return path in self._parsed
 
     def data(self, path: Path) -> bytes:
-        """Return the bytes of a file; none where it is a link that leads nowhere."""
-        if path not in self._data:
-            self._data[path] = path.read_bytes() if path.is_file() else b""
+        """Return the bytes of a file."""
         return self._data[path]
 
     def text(self, path: Path) -> str:

@@ -92,12 +92,10 @@ def purposes(tree: Tree) -> Iterator[Finding]:
 
 
 def text(tree: Tree) -> Iterator[Finding]:
-    """Yield every file that is no text, every text without plain line ends, and every link."""
+    """Yield every file that is no text, every text without plain line ends, and whatever cannot be read as a file."""
+    yield from tree.unread
     for path in tree.files:
         name = tree.name(path)
-        if path.is_symlink():
-            yield Finding(name, 1, "text", "a symbolic link")
-            continue
         fault = _fault(tree.data(path))
         if fault and name not in NOT_TEXT:
             yield Finding(name, 1, "text", fault)

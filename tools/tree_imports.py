@@ -12,7 +12,7 @@ import functools
 from pathlib import Path
 from typing import Dict, FrozenSet, Iterator, Set
 
-from project import PACKAGE
+from project import PACKAGE, read_file
 from tree import Finding, Tree, under
 
 # Newer than the oldest Python: only inside a function or a `try`, where it may be missing.
@@ -38,7 +38,7 @@ NEVER_IN_THE_LAUNCHER = frozenset("re typing enum json".split())
 @functools.lru_cache(maxsize=None)
 def listed() -> FrozenSet[str]:
     """Return the modules of the standard library that every supported Python has."""
-    text = (Path(__file__).parent / "stdlib.txt").read_text(encoding="utf-8")
+    text = read_file(Path(__file__).parent / "stdlib.txt", "tools/stdlib.txt").decode("utf-8")
     return frozenset(" ".join(line for line in text.splitlines() if not line.startswith("#")).split())
 
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from typing import Dict, List, Tuple
 import check_tree
 import pytest
 import pythons
+import tree
 import tree_pythons
 from project import ROOT
 from support.planted import DOCSTRING, HEADER, plant, told
@@ -65,6 +67,41 @@ def test_a_copy_of_this_tree_is_clean_and_stays_as_it_was(tmp_path: Path) -> Non
     assert lines == [f"{len(files)} files, {len(check_tree.RULES)} rules, no Python asked: 0 findings"]
     assert (code, errors) == (0, "")
     assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("arguments", [["--rules"], ["--no-pythons"], ["--help"]])
+@pytest.mark.parametrize("target", [">/dev/full", ">&-"])
+def test_output_that_is_lost_is_no_verdict(target: str, arguments: List[str], tmp_path: Path) -> None:
+    if target == ">&-" and arguments == ["--help"]:
+        arguments = ["--rules"]  # argparse has nowhere to print the help then, and prints it as an error
+    plant(tmp_path, {})
+    tool = str(ROOT / "tools" / "check_tree.py")
+    command = [sys.executable, "-I", "-S", tool, *arguments, "--root", str(tmp_path)]
+    shell = ["sh", "-c", f'"$@" {target}', "sh", *command]
+    done = subprocess.run(shell, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert done.stderr.startswith("error: standard output: cannot be written (")
+
+
+def test_a_tree_that_cannot_be_listed_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def closed(root: Path) -> List[Path]:
+        raise PermissionError(errno.EACCES, "Permission denied", "docs")
+
+    (tmp_path / "aasm").mkdir()
+    monkeypatch.setattr(tree, "project_files", closed)
+    monkeypatch.setattr(check_tree.gc, "disable", lambda: None)
+    assert check_tree.main(["--no-pythons", "--root", str(tmp_path)]) == 2
+    said = "error: the files of this tree cannot be listed: [Errno 13] Permission denied: 'docs'\n"
+    assert tuple(capsys.readouterr()) == ("", said)
+
+
+@pytest.mark.parametrize("code", ["x = " + "-" * 50000 + "1\n", "x = " + "+".join("1" * 2500) + "\n"])
+def test_code_that_is_nested_too_deeply_is_a_finding(code: str, tmp_path: Path) -> None:
+    plant(tmp_path, {"aasm/run.py": code, "docs/x.md": ""})
+    result, lines, errors = run("--no-pythons", "--root", str(tmp_path))
+    assert (result, errors) == (1, "") and len(lines) > 1
 
 
 def test_a_python_that_is_not_there_is_named(

@@ -7,9 +7,11 @@ What must not stand in this file is put together while it runs.
 
 from __future__ import annotations
 
+import errno
+import os
 import textwrap
 from pathlib import Path
-from typing import Dict, List
+from typing import Any, Callable, Dict, List, Tuple
 
 import pytest
 import tree_files
@@ -100,9 +102,45 @@ def test_what_is_no_plain_text_is_found(data: bytes, fault: str, tmp_path: Path)
     assert found_in_bytes(tree_files.text, tmp_path, files) == [f"docs/x:1: text: {fault}"]
 
 
-def test_a_link_is_found(tmp_path: Path) -> None:
-    (tmp_path / "link").symlink_to("/nowhere")
-    assert found_in_bytes(tree_files.text, tmp_path, {}) == ["link:1: text: a symbolic link"]
+UNREAD: Dict[str, Tuple[Callable[[Path], Any], str]] = {
+    "a link to nothing": (lambda path: path.symlink_to("/nowhere"), "is a symbolic link; put a regular file"),
+    "a link to a device": (lambda path: path.symlink_to("/dev/zero"), "is a symbolic link; put a regular file"),
+    "a link to a folder": (lambda path: path.symlink_to("aasm"), "is a symbolic link; put a regular file"),
+    "a pipe": (os.mkfifo, "is no regular file; put one in its place"),
+    "a huge file": (lambda path: [path.touch(), os.truncate(path, 3 << 30)], "is larger than 64 MiB, unlike all"),
+}
+
+
+@pytest.mark.parametrize("file", ["odd", "odd.py", "aasm/odd.py"])
+@pytest.mark.parametrize("name", UNREAD)
+def test_what_cannot_be_read_is_one_finding_and_nothing_waits_for_it(name: str, file: str, tmp_path: Path) -> None:
+    make, words = UNREAD[name]
+    (tmp_path / "aasm").mkdir()
+    make(tmp_path / file)
+    tree = plant(tmp_path, {})
+    (finding,) = told(tree_files.text(tree))
+    assert finding.startswith(f"{file}:1: text: {words}") and "\n" not in finding
+    others = [told(rule(tree)) for name, _, rule in tree_files.RULES if name not in ("text", "licence text")]
+    assert not any(others)
+
+
+def test_a_file_that_is_closed_to_us_is_one_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = os.open
+
+    def closed(path: Any, *words: Any, **named: Any) -> int:
+        if os.fspath(path).endswith("/closed"):
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return real(path, *words, **named)
+
+    monkeypatch.setattr(os, "open", closed)
+    expected = "closed:1: text: cannot be read (Permission denied); see that it is there and readable"
+    assert found_in_bytes(tree_files.text, tmp_path, {"closed": b"x\n"}) == [expected]
+
+
+def test_a_name_of_several_lines_or_of_no_text_is_one_line_of_ascii(tmp_path: Path) -> None:
+    names = ["a\nerror: b", os.fsdecode(b"a\xff"), "\u00fc"]
+    findings = found_in_bytes(tree_files.text, tmp_path, {name: b"x" for name in names})
+    assert sorted(line.partition(":1: ")[0] for line in findings) == ["\\xfc", "a\\nerror: b", "a\\udcff"]
 
 
 @pytest.mark.parametrize(
