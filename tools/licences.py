@@ -3,8 +3,8 @@
 """What each file states about its licence and copyright: in lines of its own, or for it in REUSE.toml.
 
 The rules are those of the REUSE specification 3.3, as far as this tree uses them: a file has both, its own lines count
-before an annotation, and LICENSES/ holds the text of each licence that is named and no other. Whatever it cannot read
-with certainty is a fault. It judges bytes that it is given and must not open a file.
+before an annotation, and LICENSES/ holds the text of the one licence of the project and no other. Whatever it cannot
+read with certainty is a fault. It judges bytes that it is given and must not open a file.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ _PUBLISHED = "cfc7749b96f63bd31c3c42b5c471bf756814053e847c10f3eb003417bc523d30" 
 
 # A tag counts wherever it stands in a file, as it does for other tools.
 _TAG = re.compile(rb"SPDX-(License-Identifier|FileCopyrightText):([^\r\n]*)")
+# The same, and whatever a reader or a laxer tool takes for it; in REUSE.toml it is a key.
+_LOOKS_LIKE = re.compile(rb"SPDX-License-Identifier[ \t]*([:=])([^\r\n]*)", re.IGNORECASE)
 _ENDS = ("-->", "*/")  # of a comment, behind the value
 _KEYS = ("path", "SPDX-FileCopyrightText", "SPDX-License-Identifier")
 _LINE = re.compile(rf'({"|".join(_KEYS)}) = ("[^"\\]+"|\["[^"\\]+"(?:, "[^"\\]+")*\])')
@@ -104,15 +106,37 @@ def pattern(path: str) -> Pattern[str]:
     return re.compile("".join(signs.get(part, re.escape(part)) for part in re.split(r"(\*\*|\*)", path)), re.DOTALL)
 
 
+def others(name: str, data: bytes) -> Iterator[Tuple[int, str]]:
+    """Yield (line, identifier) for every statement in a file of another licence than LICENCE, and of a choice of it."""
+    for found in _LOOKS_LIKE.finditer(data):
+        if found[1] == b":":
+            value = _value(found[2])
+        elif name == ANNOTATIONS:
+            value = _value(found[2]).strip('[]" ')
+        else:
+            continue
+        if value != LICENCE:
+            yield data.count(b"\n", 0, found.start()) + 1, value
+
+
 def faults(files: Mapping[str, bytes]) -> List[str]:
-    """Return every reason for which the tree of these files does not state its licence as REUSE demands."""
+    """Return every reason for which the tree of these files does not state its licence as REUSE demands, and no other.
+
+    Of a text in LICENSES/ the name counts, of the text of the licence itself its bytes.
+    """
     try:
         annotations = read_annotations(files.get(ANNOTATIONS, b""))
     except ValueError as problem:
         return [str(problem)]
     texts = {name for name in files if name == TEXT or name.startswith(FOLDER)}
     found = {name: stated(name, files[name], annotations) for name in sorted(files.keys() - texts)}
-    return [*_unstated(found), *_texts(files, found), *_idle(files, annotations)]
+    return [*_unstated(found), *_others(files), *_texts(files), *_idle(files, annotations)]
+
+
+def _others(files: Mapping[str, bytes]) -> Iterator[str]:
+    for name in sorted(files):
+        for line, licence in others(name, files[name]):
+            yield f"{name}:{line}: states the licence {licence}; all of this is under {LICENCE} and nothing else"
 
 
 def _unstated(found: Mapping[str, Stated]) -> Iterator[str]:
@@ -122,14 +146,10 @@ def _unstated(found: Mapping[str, Stated]) -> Iterator[str]:
             yield f"{name}: states no {' and no '.join(lacking)}; add the two SPDX lines, or cover it in {ANNOTATIONS}"
 
 
-def _texts(files: Mapping[str, bytes], found: Mapping[str, Stated]) -> Iterator[str]:
-    used = {f"{FOLDER}{licence}.txt": (licence, name) for name, one in found.items() for licence in one.licences}
-    for text, (licence, name) in sorted(used.items()):
-        if text not in files:
-            yield f"{name}: states the licence {licence}, and there is no {text}"
+def _texts(files: Mapping[str, bytes]) -> Iterator[str]:
     for name in sorted(files):
-        if name.startswith(FOLDER) and name not in used:
-            yield f"{name}: the text of a licence that no file states"
+        if name.startswith(FOLDER) and name != f"{FOLDER}{LICENCE}.txt":
+            yield f"{name}: the text of another licence than {LICENCE}"
     if LICENCE not in _own(files.get(TEXT, b"")).licences:
         yield f"{TEXT}: is not the published text of {LICENCE}"
     if files.get(f"{FOLDER}{LICENCE}.txt") != files.get(TEXT):

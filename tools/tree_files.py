@@ -12,6 +12,7 @@ import hashlib
 import re
 from typing import Dict, Iterator, List, Optional
 
+import licences
 from project import PACKAGE
 from tree import Finding, Tree, matches
 
@@ -44,11 +45,13 @@ IN_THE_PACKAGE = {f"{PACKAGE}/py.typed": "says that the package has type hints (
 
 
 def licence_lines(tree: Tree) -> Iterator[Finding]:
-    """Yield every file that does not say whose it is, and under which licence, in its first lines."""
+    """Yield every file that does not say whose it is, and under which licence, or that says another one anywhere."""
     for path in tree.files:
-        first = tree.lines(path)[:5]
-        if not matches(tree.name(path), NO_HEADER) and not (_states(first, COPYRIGHT) and _states(first, LICENSE)):
-            yield Finding(tree.name(path), 1, "licence lines", "the two SPDX lines are not among the first five")
+        name, first = tree.name(path), tree.lines(path)[:5]
+        if not matches(name, NO_HEADER) and not (_states(first, COPYRIGHT) and _states(first, LICENSE)):
+            yield Finding(name, 1, "licence lines", "the two SPDX lines are not among the first five")
+        for line, licence in licences.others(name, tree.data(path)):
+            yield Finding(name, line, "licence lines", f"it states the licence {licence}")
 
 
 def _states(lines: List[str], tag: str) -> bool:
@@ -56,11 +59,14 @@ def _states(lines: List[str], tag: str) -> bool:
 
 
 def licence_text(tree: Tree) -> Iterator[Finding]:
-    """Yield every text of the licence that is not the published one, and a tree that has none."""
+    """Yield every text of the licence that is not the published one, of another licence, and a tree that has none."""
     there = [path for path in tree.files if tree.name(path) in LICENSE_TEXTS]
     for path in there:
         if hashlib.sha256(tree.data(path)).hexdigest() != APACHE_2:
             yield Finding(tree.name(path), 1, "licence text", "it is not the published text of Apache-2.0")
+    for name in map(tree.name, tree.files):
+        if name.startswith(licences.FOLDER) and name not in LICENSE_TEXTS:
+            yield Finding(name, 1, "licence text", "the text of another licence than Apache-2.0")
     if tree.root / LICENSE_TEXTS[0] not in there:
         yield Finding(LICENSE_TEXTS[0], 1, "licence text", "it is missing")
 
@@ -139,7 +145,7 @@ def package_files(tree: Tree) -> Iterator[Finding]:
 
 
 RULES = (
-    ("licence lines", "every file states its licence", licence_lines),
+    ("licence lines", "every file states its licence, and no other", licence_lines),
     ("licence text", "the licence is the published text", licence_text),
     ("module size", f"no module has more than {MODULE_LINES} lines", module_sizes),
     ("function size", f"no function has more than {FUNCTION_LINES} lines", function_sizes),

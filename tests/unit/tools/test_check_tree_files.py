@@ -55,6 +55,21 @@ def test_the_licence_lines_may_stand_in_any_comment(data: str, tmp_path: Path) -
     assert found_in_bytes(tree_files.licence_lines, tmp_path, files) == []
 
 
+def test_another_licence_is_found_in_any_line_of_any_file(tmp_path: Path) -> None:
+    line = b"# " + tree_files.LICENSE.replace("Apache-2.0", "GPL-3.0-only").encode() + b"\n"
+    files = {"aasm/run.py": CODE + b"x = 1\n" * 9 + line, "x.json": line, "y.py": CODE}
+    assert found_in_bytes(tree_files.licence_lines, tmp_path, files) == [
+        "aasm/run.py:13: licence lines: it states the licence GPL-3.0-only",
+        "x.json:1: licence lines: it states the licence GPL-3.0-only",
+    ]
+
+
+def test_the_text_of_another_licence_is_found(tmp_path: Path) -> None:
+    files = {"LICENSE": LICENCE, "LICENSES/Apache-2.0.txt": LICENCE, "LICENSES/MIT.txt": b"x\n"}
+    expected = ["LICENSES/MIT.txt:1: licence text: the text of another licence than Apache-2.0"]
+    assert found_in_bytes(tree_files.licence_text, tmp_path, files) == expected
+
+
 def test_the_licence_must_be_the_published_text(tmp_path: Path) -> None:
     assert found_in_bytes(tree_files.licence_text, tmp_path / "a", {"LICENSE": LICENCE}) == []
     changed = {"LICENSE": LICENCE + b"\n", "LICENSES/Apache-2.0.txt": b"free\n"}

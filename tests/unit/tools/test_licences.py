@@ -105,7 +105,7 @@ def test_what_is_not_read_is_a_fault(data: bytes, words: str) -> None:
 
 TEXT = "LICENSES/Apache-2.0.txt"
 NOT_PUBLISHED = "LICENSE: is not the published text of Apache-2.0"
-WITHOUT = f"states the licence Apache-2.0, and there is no {TEXT}"
+ALL = "all of this is under Apache-2.0 and nothing else"
 UNSTATED = "; add the two SPDX lines, or cover it in REUSE.toml"
 
 
@@ -115,14 +115,21 @@ UNSTATED = "; add the two SPDX lines, or cover it in REUSE.toml"
         ({"new": b"x\n"}, [f"new: states no licence and no copyright{UNSTATED}"]),
         ({"new": COPYRIGHT + b"2026 A\n"}, [f"new: states no licence{UNSTATED}"]),
         ({"new": IDENTIFIER + b"Apache-2.0\n"}, [f"new: states no copyright{UNSTATED}"]),
-        ({"new": HEADER + IDENTIFIER + b"MIT\n"}, ["new: states the licence MIT, and there is no LICENSES/MIT.txt"]),
-        ({"new": HEADER, "LICENSES/MIT.txt": b"x"}, ["LICENSES/MIT.txt: the text of a licence that no file states"]),
-        ({"new": HEADER + IDENTIFIER + b"MIT\n", "LICENSES/MIT.txt": b"x"}, []),
+        ({"new": HEADER + IDENTIFIER + b"MIT\n"}, [f"new:3: states the licence MIT; {ALL}"]),
+        ({"new": HEADER, "LICENSES/MIT.txt": b"x"}, ["LICENSES/MIT.txt: the text of another licence than Apache-2.0"]),
+        (
+            {"new": HEADER + IDENTIFIER + b"MIT\n", "LICENSES/MIT.txt": b"x"},
+            [f"new:3: states the licence MIT; {ALL}", "LICENSES/MIT.txt: the text of another licence than Apache-2.0"],
+        ),
+        (
+            {"new": HEADER, "REUSE.toml": FILES["REUSE.toml"].replace(b'"Apache-2.0"', b'["Apache-2.0", "MIT"]')},
+            [f'REUSE.toml:11: states the licence Apache-2.0", "MIT; {ALL}'],
+        ),
         ({TEXT: b"x"}, [f"{TEXT}: differs from LICENSE"]),
         ({"LICENSE": b"x"}, [NOT_PUBLISHED, f"{TEXT}: differs from LICENSE"]),
         ({"LICENSE": None}, [NOT_PUBLISHED, f"{TEXT}: differs from LICENSE"]),
         ({"LICENSE": b"x", TEXT: b"x"}, [NOT_PUBLISHED]),
-        ({TEXT: None}, [f"tests/a_b.json: {WITHOUT}", f"{TEXT}: differs from LICENSE"]),
+        ({TEXT: None}, [f"{TEXT}: differs from LICENSE"]),
         ({"tests/a_b.json": None}, ["REUSE.toml: **.json covers no file that needs it"]),
         ({"tests/a_b.json": HEADER}, ["REUSE.toml: **.json covers no file that needs it"]),
         ({"REUSE.toml": None}, ["REUSE.toml: `version = 1` must come first"]),
@@ -132,3 +139,25 @@ def test_every_lack_is_told(change: Dict[str, Optional[bytes]], said: List[str])
     changed = {**FILES, **change}
     found = licences.faults({name: data for name, data in changed.items() if data is not None})
     assert found == said
+
+
+@pytest.mark.parametrize(
+    ("line", "licence"),
+    [
+        (b"# " + IDENTIFIER + b"GPL-3.0-only", "GPL-3.0-only"),
+        (b"# " + IDENTIFIER + b"Apache-2.0 OR MIT", "Apache-2.0 OR MIT"),
+        (b"<!-- " + IDENTIFIER + b"apache-2.0 -->", "apache-2.0"),
+        (b"# " + IDENTIFIER.lower() + b"MIT", "MIT"),
+        (b"# " + IDENTIFIER.replace(b":", b" :\t") + b"MIT\r", "MIT"),
+        (b"# " + IDENTIFIER.strip(), ""),
+    ],
+)
+def test_another_licence_is_found_wherever_it_stands(line: bytes, licence: str) -> None:
+    for name in ("new.py", "LICENSE", "a.json", "a.bin"):
+        assert list(licences.others(name, HEADER + b"\n" * 7 + line + b"\n" + HEADER)) == [(10, licence)]
+
+
+def test_the_one_licence_and_words_about_it_are_no_other() -> None:
+    about = b"x = '" + IDENTIFIER.replace(b":", b" =") + b"MIT'\n/* " + IDENTIFIER + b"Apache-2.0 */\n"
+    assert list(licences.others("x.py", HEADER + about)) == []
+    assert list(licences.others("REUSE.toml", TABLE)) == [(4, "MIT")]

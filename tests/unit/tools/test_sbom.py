@@ -327,7 +327,7 @@ def test_licences_are_part_of_the_check(tree: Path, capsys: pytest.CaptureFixtur
     (tree / "new.py").write_bytes(HEADER + b"# SPDX-" b"License-Identifier: \x1b[2J\n")
     assert ran([], tree, capsys)[0] == 0
     code, out, _ = ran(["--check"], tree, capsys)
-    assert (code, out.count("\n")) == (1, 1) and out.startswith("new.py: states the licence \\u001b[2J, and ")
+    assert (code, out.count("\n")) == (1, 1) and out.startswith("new.py:3: states the licence \\u001b[2J; ")
 
 
 @pytest.mark.parametrize("argv", [["--chek"], ["--check", "x"], ["x"]])
