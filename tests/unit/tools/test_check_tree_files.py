@@ -264,12 +264,46 @@ def test_a_host_needs_a_row(file: str, text: str, name: str, tmp_path: Path) -> 
     "text",
     [
         "example.com www.example.org a.example x.test y.invalid z.localhost",
-        "http://localhost:80 http://gateway/x http://127.0.0.1 10.0.0.1 192.168.1.1 999.1.1.1",
+        "http://localhost:80 http://gateway/x http://127.0.0.1 http://[::1] 999.1.1.1 0.0.0.0",
+        "192.0.2.1 198.51.100.7 203.0.113.9 2001:db8::1 [2001:DB8::1]:80 ff02::1 169.254.1.1",
+        "10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 fc00::/7 fd00::/8 fe80::/10",
+        "at 12:30:45 a::b std::dead::beef dead:beef::1 x::1 local.py the.internals 172.32.0 v10.0.0.x locale.localed",
         "README.md run.sh libc.so module.py a.b x.net( 1.2.3 3.11 os.path",
     ],
 )
 def test_what_is_reserved_or_no_host_needs_none(text: str, tmp_path: Path) -> None:
     assert told(tree_hosts.hosts(plant_bytes(tmp_path, {"docs/x.md": text.encode()}), [])) == []
+
+
+INSIDE = (
+    *(("x1", *ending) for ending in (("local",), ("lan",), ("intranet",), ("corp",), ("internal",), ("localdomain",))),
+    ("x1", "home", "arpa"), ("a", "b", "local"),
+)  # fmt: skip
+PRIVATE = (
+    *(".".join(parts) for parts in (("10", "9", "8", "7"), ("172", "16", "0", "9"), ("172", "31", "9", "9"))),
+    *(".".join(parts) for parts in (("192", "168", "1", "1"), ("10", "0", "0", "9"))),
+    *(":".join(parts) for parts in (("fd12", "3456", "", "9"), ("fe80", "", "9"), ("fc00", "", "9"))),
+    ":".join(("febf", "0", "0", "0", "0", "0", "0", "9")),
+    ":".join(("2606", "4700", "", "1111")),
+)
+
+
+@pytest.mark.parametrize("form", ["{}", "http://{}/x", "({}),", "'{}' # {}", "someone@{}:80", "{}/24", "{}.", "b'{}'"])
+@pytest.mark.parametrize("name", [*map(".".join, INSIDE), *PRIVATE])
+def test_what_is_inside_a_house_needs_a_row(name: str, form: str, tmp_path: Path) -> None:
+    if ":" in name and ":80" in form:
+        form = "[{}]:80"  # as an IPv6 address is written beside a port
+    text = form.format(name, name) + "\n"
+    expected = f"hosts: {name} is in no row of tools/tree_hosts.py"
+    files = {"docs/x.md": text.encode(), "tests/x.py": f"x = {text!r}\n".encode(), "aasm/y.py": f"# {text}".encode()}
+    findings = told(tree_hosts.hosts(plant_bytes(tmp_path, {**files, "z.yaml": text.upper().encode()}), []))
+    assert findings == [f"{file}:1: {expected}" for file in ("aasm/y.py", "docs/x.md", "tests/x.py", "z.yaml")]
+
+
+def test_bytes_in_code_are_read_too(tmp_path: Path) -> None:
+    files = {"aasm/x.py": f"X = b'{NAME}'\nY = b'\\xff {PRIVATE[0]}'\n".encode()}
+    findings = told(tree_hosts.hosts(plant_bytes(tmp_path, files), []))
+    assert [line.split()[2] for line in findings] == [NAME, PRIVATE[0]]
 
 
 def test_attributes_in_code_are_no_hosts(tmp_path: Path) -> None:
