@@ -47,8 +47,10 @@ ASKED = (
 
 
 def static_findings(tree: Tree) -> List[Finding]:
-    """Return what the rules find that only read."""
-    return [finding for name, _, rule in RULES for finding in _found(name, rule, tree)]
+    """Return what the rules find that only read; of a file that cannot be read, that and nothing that follows."""
+    unread = {finding.file for finding in tree.unread}
+    findings = [finding for name, _, rule in RULES for finding in _found(name, rule, tree)]
+    return [finding for finding in findings if finding.file not in unread or finding in tree.unread]
 
 
 def _found(name: str, rule: Rule, tree: Tree) -> Iterator[Finding]:

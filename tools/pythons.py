@@ -17,9 +17,11 @@ import shutil
 import subprocess
 import sys
 import threading
+from pathlib import Path
 from typing import Iterator, List, NamedTuple, Optional, Tuple
 
 from metadata import read_tables
+from project import read_file
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 VENVS = os.path.join(ROOT, ".venv-check")
@@ -67,17 +69,19 @@ def say(text: str) -> None:
 @functools.lru_cache(maxsize=None)
 def requirements() -> Tuple[str, ...]:
     """Return what the tests need: the list `dev` of the optional dependencies."""
-    with open(os.path.join(ROOT, "pyproject.toml"), encoding="utf-8") as file:
-        return tuple(read_tables(file.read())["project.optional-dependencies"]["dev"])
+    return tuple(read_tables(_asked_for())["project.optional-dependencies"]["dev"])
 
 
 @functools.lru_cache(maxsize=None)
 def supported() -> Tuple[str, ...]:
     """Return the versions that the classifiers name: ("3.9", "3.10", ...)."""
-    with open(os.path.join(ROOT, "pyproject.toml"), encoding="utf-8") as file:
-        names = read_tables(file.read())["project"]["classifiers"]
+    names = read_tables(_asked_for())["project"]["classifiers"]
     last = [name.rpartition(" :: ")[2] for name in names if name.startswith("Programming Language :: Python :: 3.")]
     return tuple(last)
+
+
+def _asked_for() -> str:
+    return read_file(Path(ROOT, "pyproject.toml"), "pyproject.toml").decode("utf-8")
 
 
 # Finding the Pythons.

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import re
 import subprocess
 import sys
@@ -81,6 +82,31 @@ def test_output_that_is_lost_is_no_verdict(target: str, arguments: List[str], tm
     done = subprocess.run(shell, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert done.stderr.startswith("error: standard output: cannot be written (")
+
+
+def test_a_file_that_cannot_be_read_is_one_finding_and_the_rest_is_told(tmp_path: Path) -> None:
+    plant(tmp_path, {"aasm/planner.py": "import os\nos.fork()\n"})
+    os.mkfifo(tmp_path / "aasm" / "run.py")  # there are rows for it in the tables, which nothing needs now
+    code, lines, errors = run("--no-pythons", "--root", str(tmp_path))
+    assert (code, errors) == (1, "")
+    said = "aasm/run.py:1: text: is no regular file; put one in its place"
+    assert [line for line in lines if line.startswith("aasm/run.py:")] == [said]
+    assert any(line.startswith("aasm/planner.py:5: effects: process: os.fork") for line in lines)
+
+
+@pytest.mark.parametrize("name", ["tools/stdlib.txt", "pyproject.toml"])
+def test_what_the_rules_themselves_need_is_one_line_where_it_cannot_be_read(name: str, tmp_path: Path) -> None:
+    for path in (ROOT / "tools").glob("*"):
+        if path.suffix in (".py", ".txt"):
+            (tmp_path / "tools").mkdir(exist_ok=True)
+            (tmp_path / "tools" / path.name).write_bytes(path.read_bytes())
+    plant(tmp_path, {})
+    (tmp_path / "pyproject.toml").write_bytes((ROOT / "pyproject.toml").read_bytes())
+    (tmp_path / name).unlink()
+    os.mkfifo(tmp_path / name)
+    said = f"error: {name}: is no regular file; put one in its place\n"
+    options = ["--no-pythons"] if name.startswith("tools") else []
+    assert run(*options, copy=tmp_path) == (2, [], said)
 
 
 def test_a_tree_that_cannot_be_listed_is_one_line(
