@@ -120,13 +120,14 @@ def _fault(data: bytes) -> Optional[str]:
 
 
 def visible(tree: Tree) -> Iterator[Finding]:
-    """Yield every place where a reader could see something else than what Python reads."""
+    """Yield the first place in each line where a reader could see something else than what Python reads."""
     for path in tree.files:
         name, code = tree.name(path), path.suffix == ".py"
         pattern = _NOT_ASCII if code and name.startswith((f"{PACKAGE}/", "tools/")) else _INVISIBLE
-        if pattern.search(tree.text(path)) and not matches(name, SHOWS_EVERYTHING):
+        if pattern.search(tree.text(path)) and b"\0" not in tree.data(path) and not matches(name, SHOWS_EVERYTHING):
             for number, line in enumerate(tree.lines(path), 1):
-                for found in pattern.finditer(line):
+                found = pattern.search(line)
+                if found:
                     yield Finding(name, number, "visible", f"U+{ord(found.group()):04X} in column {found.start() + 1}")
         for number, line in enumerate(tree.lines(path)[:2] if code else (), 1):
             if _ENCODING.match(line):
