@@ -287,7 +287,7 @@ def test_a_hostile_git_is_unknown_and_holds_nobody_up(tmp_path: Path, file: str,
     _replaced(git / file, HOSTILE[name])
     started = time.monotonic()
     assert origin.revision(copy) is None
-    assert time.monotonic() - started < 1
+    assert time.monotonic() - started < 5
 
 
 @pytest.mark.parametrize("name", [name for name in HOSTILE if name != "a folder"])
