@@ -341,7 +341,7 @@ def test_an_instruction_that_only_the_interpreter_makes_is_seen_in_a_file(small:
     compiled = compile_it(small)
     code = plain(source, small)
     inner = next(item for item in code.co_consts if isinstance(item, types.CodeType))
-    fresh = getattr(inner, "_co_code_adaptive", inner.co_code)  # 3.12 puts some in place at once, whatever the file says
+    fresh = getattr(inner, "_co_code_adaptive", inner.co_code)  # 3.12 puts some in place by itself
     found = {at: number for at, number in specialized(source).items() if fresh[at] != number}
     assert bool(found) is (sys.version_info >= (3, 11))
     original, hidden = compiled.read_bytes(), 0
