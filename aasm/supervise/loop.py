@@ -79,18 +79,24 @@ class Supervisor:
         started, clock = int(time.time()), time.monotonic()
         if wall_clock is not None:
             self._deadline = time.monotonic() + wall_clock
-        self.listener(Event("started", self.pid))
         try:
+            self.listener(Event("started", self.pid))
             while self._status is None:
                 self._wait()
+            survivors = self._ended + tree.end(self.bystanders) if self.confined else 0
         except BaseException:
-            self._kill_all()  # whatever went wrong here: nobody would end the tree later
+            self._give_up()
             raise
-        survivors = self._ended + tree.end(self.bystanders) if self.confined else 0
         self.terminal.reclaim(restore_modes=os.WIFSIGNALED(self._status))
         self.listener(Event("survivors", survivors))
         # the end is the start plus what a clock says that nobody sets back
         return self._record(started, started + int(time.monotonic() - clock), survivors)
+
+    def _give_up(self) -> None:
+        """Kill all of it, whatever went wrong here: nobody would end the tree later."""
+        self._kill_all()
+        if self.confined:
+            tree.kill(self.bystanders)  # one look at what runs misses what is being forked meanwhile
 
     # --- waiting -------------------------------------------------------------------------------
 

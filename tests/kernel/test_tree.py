@@ -179,6 +179,18 @@ def test_a_chain_of_forks_that_never_stands_still_is_ended_too(lab: Lab) -> None
         _break_chain(mark)
 
 
+def test_a_failure_of_the_supervisor_does_not_spare_what_is_being_forked(lab: Lab) -> None:
+    mark = f"{lab.workspace}/mark"
+    stays = CHAIN.replace("os._exit(3)", 'open("up", "w").close(); __import__("time").sleep(60)', 1)
+    options = (*exec_options(lab, "process"), *python_grants(), "--max-wall-clock-seconds", "1")
+    try:
+        done = driver.run(lab, driver.FAILS_WHEN_UP, *options, "--", *PYTHON, "-c", stays, mark)
+        assert done.returncode == 125 and "planned failure" in done.stderr
+        assert marked(mark) == []
+    finally:
+        _break_chain(mark)
+
+
 def _break_chain(mark: str) -> None:
     """Where the run did not end a chain, end it: each link lives too short to be killed by its number alone."""
     for _ in range(20000):

@@ -49,6 +49,18 @@ def act():
 launcher.STEPS = tuple(with_(*entry) for entry in launcher.STEPS)
 """
 
+# The supervisor fails, in a way that nobody foresaw, once the program has made the file "up" where the command was run.
+FAILS_WHEN_UP = """
+import os
+from aasm.supervise import loop
+whole = loop.Supervisor._clocks
+def clocks(self):
+    whole(self)
+    if os.path.exists("up"):
+        raise RuntimeError("planned failure")
+loop.Supervisor._clocks = clocks
+"""
+
 
 def driver(change: str, *args: str) -> list[str]:
     """Return the command line of `aasm ARGS` with the Python statements `change` carried out first."""
