@@ -4,7 +4,7 @@
 """Write the reading order of docs/audit-guide.md: each file of the package once, with how long it is.
 
     python tools/gen_audit_guide.py            write it, when it changed
-    python tools/gen_audit_guide.py --check    write nothing; exit 1 when the page differs from the tree
+    python tools/gen_audit_guide.py --check    write nothing; print what would change
 
 It stands between two comments, `made: reading` and `made: end`; what is outside them is kept as it was written. The
 order is a decision (STEPS), the numbers are counted. A file that stands nowhere, or twice, is an error.
@@ -19,16 +19,16 @@ import sys
 import tokenize
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Dict, Iterable, List, NamedTuple, Sequence, Set, Tuple
+from typing import Dict, Iterable, List, NamedTuple, Sequence, Set
 
 _HERE = str(Path(__file__).resolve().parent)
 if _HERE not in sys.path:  # under python -I
     sys.path.insert(0, _HERE)
 
+import generated  # noqa: E402
 from project import PACKAGE, ROOT, project_files  # noqa: E402
 
 PAGE = "docs/audit-guide.md"
-OPEN, CLOSE = "<!-- made: reading -->\n", "<!-- made: end -->"
 
 
 class Step(NamedTuple):
@@ -172,45 +172,21 @@ def _sum(lines: Iterable[Lines]) -> Lines:
     return Lines(code, comments)
 
 
-def texts_of(root: Path = ROOT) -> Dict[str, str]:
+def texts_of(root: Path) -> Dict[str, str]:
     """Return the text of every file of the package by its name beneath it."""
     top = root / PACKAGE
     found = [path for path in project_files(root) if top in path.parents]
     return {path.relative_to(top).as_posix(): path.read_text(encoding="utf-8") for path in found}
 
 
-def renewed(page: str, made: str) -> str:
-    """Return the page with its part made again; ValueError where it has not exactly one."""
-    before, opened, rest = page.partition(OPEN)
-    _, closed, after = rest.partition(CLOSE)
-    if not opened or not closed or OPEN in rest:
-        raise ValueError(f"{PAGE} has not one part between {OPEN.strip()} and {CLOSE}")
-    return f"{before}{OPEN}\n{made}\n{CLOSE}{after}"
+def page(root: Path) -> Dict[str, str]:
+    """Return {name: text} of the page of the tree at `root`, with the reading order made again."""
+    return {PAGE: generated.renewed(root, PAGE, {"reading": lambda: table(texts_of(root))})}
 
 
-def main(argv: List[str], page: Path = ROOT / PAGE) -> int:
-    """Write the page, or compare it with `--check`; return the exit code."""
-    if argv not in ([], ["--check"]):
-        print("usage: gen_audit_guide.py [--check]", file=sys.stderr)
-        return 2
-    try:
-        before, after = _both(page)
-    except ValueError as problem:
-        print(f"error: {problem}", file=sys.stderr)
-        return 1
-    if before == after:
-        return 0
-    if argv:
-        print(f"error: {PAGE} differs from the tree; run tools/gen_audit_guide.py", file=sys.stderr)
-        return 1
-    page.write_text(after, encoding="utf-8")
-    print(f"{PAGE}: written")
-    return 0
-
-
-def _both(page: Path) -> Tuple[str, str]:
-    before = page.read_text(encoding="utf-8")
-    return before, renewed(before, table(texts_of()))
+def main(argv: List[str], root: Path = ROOT) -> int:
+    """Write the page of the tree at `root`, or compare it with `--check`; return the exit code."""
+    return generated.run("tools/gen_audit_guide.py", __doc__, page, argv, root)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
 """Write docs/completions/: what bash, zsh and fish offer behind `aasm`, made of the parsers that the commands use.
 
     python tools/gen_completions.py            write what changed
-    python tools/gen_completions.py --check    write nothing; exit 1 when a script differs from what the parsers say
+    python tools/gen_completions.py --check    write nothing; print what would change
 
 What a value is, its metavar says: one that the table below does not know stops the generator, so that nobody adds an
 option without saying how it is completed. How the scripts are written is in tools/completion_scripts.py; what they hold
@@ -24,6 +24,7 @@ for _place in (str(ROOT / "tools"), str(ROOT)):  # the first is missing under py
     if _place not in sys.path:
         sys.path.insert(0, _place)
 
+import generated  # noqa: E402
 from completion_scripts import SCRIPTS, Command, Kind, Line, Option, Value, Word  # noqa: E402
 
 from aasm import cli  # noqa: E402
@@ -127,27 +128,17 @@ def _value(name: str, action: argparse.Action) -> Value:
     return Value(shown, KINDS[shown], ())
 
 
-def main() -> int:
-    """Write the scripts, or compare them with `--check`; return the exit code."""
-    if sys.argv[1:] not in ([], ["--check"]):
-        print(f"error: unknown arguments {sys.argv[1:]}; there is only --check", file=sys.stderr)
-        return 2
-    differing, found = 0, line()
-    for name, script in SCRIPTS.items():
-        path = ROOT / FOLDER / name
-        before = path.read_text(encoding="utf-8") if path.exists() else ""
-        after = script((ROOT / PARTS / name).read_text(encoding="utf-8"), found)
-        if after == before:
-            continue
-        differing += 1
-        if sys.argv[1:]:
-            print(f"error: {FOLDER}/{name} is not what tools/gen_completions.py writes; run it", file=sys.stderr)
-        else:
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(after, encoding="utf-8")
-            print(f"{FOLDER}/{name}: written")
-    return 1 if differing and sys.argv[1:] else 0
+def scripts(root: Path) -> Dict[str, str]:
+    """Return {name: text} of each script, from the parsers of this code and the parts in the tree at `root`."""
+    found = line()
+    parts = {name: (root / PARTS / name).read_text(encoding="utf-8") for name in SCRIPTS}
+    return {f"{FOLDER}/{name}": script(parts[name], found) for name, script in SCRIPTS.items()}
+
+
+def main(argv: List[str], root: Path = ROOT) -> int:
+    """Write the scripts of the tree at `root`, or compare them with `--check`; return the exit code."""
+    return generated.run("tools/gen_completions.py", __doc__, scripts, argv, root)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -4,7 +4,7 @@
 """Write the parts of docs/policy-format.md and docs/man/aasm-policy.5 that tables of the code say already.
 
     python tools/gen_policy_docs.py            write what changed
-    python tools/gen_policy_docs.py --check    write nothing; exit 1 when a page differs from what the code says
+    python tools/gen_policy_docs.py --check    write nothing; print what would change
 
 A part stands between two comments, `made: NAME` and `made: end`; what is outside them is kept as it was written. It is
 made once, in neither language: sentences, tables and items whose code stands between backticks.
@@ -22,7 +22,11 @@ from pathlib import Path
 from typing import Callable, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Sequence, Set, Tuple, Union
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+for _place in (str(ROOT / "tools"), str(ROOT)):  # the first is missing under python -I
+    if _place not in sys.path:
+        sys.path.insert(0, _place)
+
+import generated  # noqa: E402
 
 from aasm.backends.native.floor import REFUSED_CALLS  # noqa: E402
 from aasm.cli import COMMANDS  # noqa: E402
@@ -332,14 +336,13 @@ def verbatim(text: str) -> str:
     return "".join(f"{_ascii(roff(line))}\n" for line in text.splitlines())
 
 
-Parts = Dict[str, Callable[[], str]]
 BOTH: Sequence[Callable[[], Part]] = (
     sections, formats, enough, system, limits, tiers, joins, ladders, capabilities, domains, kernel, never, durations,
     operators, floor, groups, files, commands,
 )  # fmt: skip
 
 
-def _in(language: Callable[[Part], str]) -> Parts:
+def _in(language: Callable[[Part], str]) -> generated.Parts:
     return {make.__name__: partial(_made, language, make) for make in BOTH}
 
 
@@ -347,52 +350,21 @@ def _made(language: Callable[[Part], str], make: Callable[[], Part]) -> str:
     return language(make())
 
 
-PARTS: Mapping[str, Parts] = {
+PARTS: Mapping[str, generated.Parts] = {
     PAGE: {**_in(markdown), "keys": keys},
     MANUAL: {**_in(manual), "entries": entries},
 }
-# The comment that begins a part, and the one that ends it: in Markdown, and in roff.
-MARKS = re.compile(
-    r"^(?P<open><!-- |\.\\\" )made: (?P<name>\w+)(?: -->)?\n(?P<body>.*?)^(?P=open)made: end(?: -->)?$", re.M | re.S
-)
 
 
-def renewed(text: str, parts: Parts) -> str:
-    """Return a page with each of its parts made again; ValueError where it has not exactly the parts of the table."""
-    found = [match["name"] for match in MARKS.finditer(text)]
-    if sorted(found) != sorted(parts):
-        raise ValueError(f"parts {', '.join(sorted(parts))} are expected, and {', '.join(found) or 'none'} found")
-    return MARKS.sub(lambda match: "".join(_renewed(match, parts)), text)
+def pages(root: Path) -> Dict[str, str]:
+    """Return {name: text} of each page of the tree at `root`, with its parts made again."""
+    return {name: generated.renewed(root, name, parts) for name, parts in PARTS.items()}
 
 
-def _renewed(match: "re.Match[str]", parts: Parts) -> Iterator[str]:
-    whole, start = match[0], match.start()
-    yield whole[: match.start("body") - start]
-    gap = "\n" if match["open"].startswith("<") else ""  # Markdown ends a comment at an empty line
-    yield gap + parts[match["name"]]() + gap
-    yield whole[match.end("body") - start :]
-
-
-def main() -> int:
-    """Write the pages, or compare them with `--check`; return the exit code."""
-    if sys.argv[1:] not in ([], ["--check"]):
-        print(f"error: unknown arguments {sys.argv[1:]}; there is only --check", file=sys.stderr)
-        return 2
-    differing = 0
-    for name, parts in PARTS.items():
-        path = ROOT / name
-        before = path.read_text(encoding="utf-8")
-        after = renewed(before, parts)
-        if after == before:
-            continue
-        differing += 1
-        if sys.argv[1:]:
-            print(f"error: {name} differs from what the code says; run tools/gen_policy_docs.py", file=sys.stderr)
-        else:
-            path.write_text(after, encoding="utf-8")
-            print(f"{name}: written")
-    return 1 if differing and sys.argv[1:] else 0
+def main(argv: List[str], root: Path = ROOT) -> int:
+    """Write the pages of the tree at `root`, or compare them with `--check`; return the exit code."""
+    return generated.run("tools/gen_policy_docs.py", __doc__, pages, argv, root)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

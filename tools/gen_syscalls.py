@@ -17,9 +17,14 @@ import sys
 from pathlib import Path
 from typing import Dict, List, NamedTuple, Tuple
 
-ROOT = Path(__file__).resolve().parent.parent
-TABLE = ROOT / "tools" / "syscalls.txt"
-TARGET = ROOT / "aasm" / "_sys"
+_HERE = str(Path(__file__).resolve().parent)
+if _HERE not in sys.path:  # under python -I
+    sys.path.insert(0, _HERE)
+
+import generated  # noqa: E402
+from project import ROOT  # noqa: E402
+
+TABLE, TARGET = "tools/syscalls.txt", "aasm/_sys"
 WIDTH = 118
 
 
@@ -40,7 +45,7 @@ MACHINES = (
 COLUMNS = ["name"] + [machine.name for machine in MACHINES]
 
 
-class TableError(Exception):
+class TableError(ValueError):
     """The table is wrong; the text names the line."""
 
 
@@ -107,37 +112,20 @@ def _wrap(items: List[Tuple[str, int]]) -> List[str]:
     return lines
 
 
-def modules(table: Path = TABLE) -> Dict[str, str]:
-    """Return {file name: text} for all architectures."""
-    content = table.read_bytes()
-    numbers = parse(content.decode("ascii"))
-    digest = hashlib.sha256(content).hexdigest()
-    return {f"_nr_{m.name}.py": render(m, numbers[m.name], digest) for m in MACHINES}
-
-
-def stale(target: Path, texts: Dict[str, str]) -> List[str]:
-    """Return the names of the modules in `target` that differ from `texts`."""
-    found = {name: (target / name).read_text() if (target / name).is_file() else None for name in texts}
-    return [name for name, text in texts.items() if found[name] != text]
-
-
-def main(argv: List[str], table: Path = TABLE, target: Path = TARGET) -> int:
-    if argv not in ([], ["--check"]):
-        print("usage: gen_syscalls.py [--check]", file=sys.stderr)
-        return 2
+def modules(root: Path) -> Dict[str, str]:
+    """Return {name in the tree: text} for all architectures, from the table of the tree at `root`."""
+    content = (root / TABLE).read_bytes()
     try:
-        texts = modules(table)
-    except (TableError, OSError, UnicodeDecodeError) as problem:
-        print(f"error: {table.name}: {problem}", file=sys.stderr)
-        return 1
-    wrong = stale(target, texts)
-    if argv:
-        for name in wrong:
-            print(f"error: {name} differs from {table.name}; run tools/gen_syscalls.py", file=sys.stderr)
-        return 1 if wrong else 0
-    for name in wrong:
-        (target / name).write_text(texts[name])
-    return 0
+        numbers = parse(content.decode("ascii"))
+    except (TableError, UnicodeDecodeError) as problem:
+        raise TableError(f"{TABLE}: {problem}; correct the table") from None
+    digest = hashlib.sha256(content).hexdigest()
+    return {f"{TARGET}/_nr_{m.name}.py": render(m, numbers[m.name], digest) for m in MACHINES}
+
+
+def main(argv: List[str], root: Path = ROOT) -> int:
+    """Write the modules of the tree at `root`, or compare them with `--check`; return the exit code."""
+    return generated.run("tools/gen_syscalls.py", __doc__, modules, argv, root)
 
 
 if __name__ == "__main__":

@@ -32,9 +32,12 @@ from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List, Tuple
 
 ROOT = Path(__file__).resolve().parent.parent
-if str(ROOT) not in sys.path:
-    sys.path.insert(0, str(ROOT))
+for _place in (str(ROOT / "tools"), str(ROOT)):  # the first is missing under python -I
+    if _place not in sys.path:
+        sys.path.insert(0, _place)
 
+import archives  # noqa: E402
+import command  # noqa: E402
 from draw_yaml import CONTEXTS, SCALARS, Draw, mutated  # noqa: E402
 
 from aasm.errors import PolicyError  # noqa: E402
@@ -257,17 +260,22 @@ def file_text(about: str, readers: Readers, groups: Groups) -> str:
 
 
 def main(argv: List[str]) -> int:
-    if argv not in ([], ["--ask-again"]):
-        print("usage: gen_yaml_cases.py [--ask-again]", file=sys.stderr)
-        return 2
+    """Write the cases, or ask again with `--ask-again`; return the exit code."""
+    return command.run(_carried_out, argv)
+
+
+def _carried_out(words: List[str]) -> int:
+    parser = command.Parser("tools/gen_yaml_cases.py", __doc__, "when it is done, 1 when an answer differs today")
+    parser.add_argument("--ask-again", action="store_true", help="write nothing; ask about all that is stored")
+    again = parser.parse_args(words).ask_again
     readers = Readers()
-    if argv:
+    if again:
         return check(readers)
     how = "Documents, and what four YAML readers see in them; see tools/gen_yaml_cases.py. "
     by_hand = asked(readers, stored(WRITTEN))
     by_lot = {"scalars": list(scalars(readers)), "drawn": list(chosen(readers))}
     for name, about, groups in ((WRITTEN, "Kept by hand.", by_hand), (DRAWN, "All by that tool.", by_lot)):
-        (TARGET / name).write_text(file_text(how + about, readers, groups), encoding="utf-8")
+        archives.write_whole(str(TARGET / name), file_text(how + about, readers, groups).encode("utf-8"))
         counts = {group: len(cases) for group, cases in groups.items()}
         print(f"{name}: {counts}, {(TARGET / name).stat().st_size} bytes")
     return 0

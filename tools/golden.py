@@ -4,7 +4,7 @@
 """Write the golden files of plans and reports, tests/golden/plans/ and tests/golden/reports/.
 
     python tools/golden.py            write what changed, and print how
-    python tools/golden.py --check    write nothing; print what would change, and exit 1 when anything would
+    python tools/golden.py --check    write nothing; print what would change
 
 The unified diff that it prints is what is reviewed: each line of it is something that a launch will do, hold, refuse or
 say in another way than before. Regenerating without reading the diff defeats the files.
@@ -20,13 +20,14 @@ import hashlib
 import resource
 import sys
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, NamedTuple, Tuple
+from typing import Any, Dict, Iterator, List, NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
-for _place in (str(ROOT / "tests"), str(ROOT)):  # as pytest's own `pythonpath` has them
+for _place in (str(ROOT / "tools"), str(ROOT / "tests"), str(ROOT)):  # as pytest's own `pythonpath` has them
     if _place not in sys.path:
         sys.path.insert(0, _place)
 
+import generated  # noqa: E402
 from support import reports as cases, runs  # noqa: E402
 from support.host import ALL_OF_SECCOMP  # noqa: E402
 
@@ -43,8 +44,7 @@ from aasm.model.requirements import ResourceLimits, stated_ceilings  # noqa: E40
 from aasm.policy.lowering import describe  # noqa: E402
 from aasm.run import Resolution  # noqa: E402
 
-TARGET = ROOT / "tests" / "golden"
-FOLDERS = ("plans", "reports")
+FOLDERS = ("tests/golden/plans", "tests/golden/reports")
 ABIS = range(landlock.NEWEST_ABI + 1)
 VERSION = "VERSION"  # stands for that of the package, which is no part of a plan
 
@@ -263,52 +263,21 @@ def _unversioned(found: Resolution) -> Resolution:
 
 
 def texts() -> Dict[str, str]:
-    """Return the text of every golden file by its path beneath tests/golden."""
-    made = {f"plans/{name}.txt": plan_file(plan) for name, plan in PLANS.items()}
-    return {**made, **{f"reports/{name}.txt": report_file(case) for name, case in REPORTS.items()}}
+    """Return the text of every golden file by its name in the tree."""
+    made = {f"{FOLDERS[0]}/{name}.txt": plan_file(plan) for name, plan in PLANS.items()}
+    return {**made, **{f"{FOLDERS[1]}/{name}.txt": report_file(case) for name, case in REPORTS.items()}}
 
 
-def stored(target: Path) -> Dict[str, str]:
-    """Return the text of every file that lies in the folders of `target`."""
-    paths = [path for folder in FOLDERS for path in sorted((target / folder).glob("**/*")) if path.is_file()]
-    return {path.relative_to(target).as_posix(): path.read_text(encoding="utf-8") for path in paths}
+def stored(root: Path) -> List[str]:
+    """Return the names of all files that lie in the folders of the tree at `root`."""
+    paths = [path for folder in FOLDERS for path in sorted((root / folder).glob("**/*")) if path.is_file()]
+    return [path.relative_to(root).as_posix() for path in paths]
 
 
-def differences(old: Dict[str, str], new: Dict[str, str]) -> Iterator[Tuple[str, str]]:
-    """Yield (path, unified diff) for each file that is changed, missing or extra."""
-    for name in sorted({*old, *new}):
-        if old.get(name) != new.get(name):
-            names = (name if name in old else "/dev/null", name if name in new else "/dev/null")
-            lines = difflib.unified_diff(_lines(old.get(name)), _lines(new.get(name)), *names)
-            yield name, "".join(lines)
-
-
-def _lines(text: Any) -> List[str]:
-    return [] if text is None else str(text).splitlines(keepends=True)
-
-
-def main(argv: List[str], target: Path = TARGET) -> int:
-    if argv not in ([], ["--check"]):
-        print("usage: golden.py [--check]", file=sys.stderr)
-        return 2
-    new = texts()
-    found = dict(differences(stored(target), new))
-    for name, diff in found.items():
-        print(diff, end="")
-        if not argv:
-            _put(target / name, new.get(name))
-    if argv and found:
-        print(f"error: {len(found)} golden file(s) differ; read the diff, then run tools/golden.py", file=sys.stderr)
-    return 1 if argv and found else 0
-
-
-def _put(path: Path, text: Any) -> None:
-    """Write a file, or take it away when nothing makes it any longer."""
-    if text is None:
-        path.unlink()
-        return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
+def main(argv: List[str], root: Path = ROOT) -> int:
+    """Write the golden files of the tree at `root`, or compare them with `--check`; return the exit code."""
+    doc = __doc__ or ""
+    return generated.run("tools/golden.py", doc, lambda tree: {**dict.fromkeys(stored(tree)), **texts()}, argv, root)
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ _HERE = str(Path(__file__).resolve().parent)
 if _HERE not in sys.path:  # under python -I
     sys.path.insert(0, _HERE)
 
+import archives  # noqa: E402
 import command  # noqa: E402
 import exact  # noqa: E402
 import licences  # noqa: E402
@@ -213,24 +214,9 @@ def _written(root: Path) -> int:
     except TreeError:
         before = b""
     if new != before:
-        _put(root / NAME, new)
+        archives.write_whole(str(root / NAME), new)
         print(f"{NAME}: written")
     return 0
-
-
-def _put(path: Path, data: bytes) -> None:
-    """Write a file under another name beside `path` and rename it: nobody ever reads half of it."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        try:
-            with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666), "wb") as file:
-                file.write(data)
-            os.replace(beside, path)
-        finally:
-            beside.unlink(missing_ok=True)
-    except OSError as problem:
-        where = shown(str(path.parent))
-        raise SbomError(f"{path.name}: cannot be written ({problem.strerror}); see to {where}") from problem
 
 
 if __name__ == "__main__":

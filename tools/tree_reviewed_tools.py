@@ -49,11 +49,7 @@ FILES = (
     Row("tools/check.py tools/pythons.py", "write",
         "open os.makedirs os.chmod shutil.rmtree tempfile.mkdtemp tempfile.TemporaryFile",
         "run_suite _supervised environment create", "environments under .venv-check/, scratch of the tests"),
-    Row("tools/gen_audit_guide.py tools/gen_completions.py tools/gen_policy_docs.py tools/gen_syscalls.py "
-        "tools/gen_yaml_cases.py tools/golden.py", "write",
-        ".write_text .mkdir .unlink", "main _put", "the generated files of this tree"),
-    Row("tools/sbom.py", "write", "open os.open os.replace .unlink", "_put",
-        "SBOM.spdx.json, under another name first"),
+    Row("tools/generated.py", "write", "os.makedirs .unlink", "_put", "the generated files of this tree"),
     Row("tools/try_templates.py tools/bench/copies.py tools/bench/policy.py", "write",
         "tempfile.TemporaryDirectory shutil.copytree .mkdir .write_text .write_bytes",
         "attempt main copies Bench.files Bench.commands", "scratch, in a temporary directory"),
@@ -63,8 +59,8 @@ IMPORTS = (
     Row("tools/try_copy.py", "import", "sys.dont_write_bytecode", "Trial.run carries_an_order_out",
         "passes on whether compiled files are to be written"),
     Row("tools/bench/copies.py tools/bench/policy.py tools/build.py tools/check.py tools/check_tree.py "
-        "tools/gen_audit_guide.py tools/gen_completions.py tools/gen_policy_docs.py tools/gen_yaml_cases.py "
-        "tools/golden.py tools/install.py tools/sbom.py tools/try_templates.py tools/vendor.py "
+        "tools/gen_audit_guide.py tools/gen_completions.py tools/gen_policy_docs.py tools/gen_syscalls.py "
+        "tools/gen_yaml_cases.py tools/golden.py tools/install.py tools/sbom.py tools/try_templates.py tools/vendor.py "
         "tools/verify_release.py",
         "import", "sys.path", "(top)", "puts this tree on the import path"),
     Row("tools/zip_main.py", "import", "sys.path", "(top)", "takes aasm.pyz, of which it is the start, off the path"),
