@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -158,49 +159,49 @@ def test_corpses_that_nobody_waited_for_are_no_survivors(lab: Lab) -> None:
     assert lab.receipt()["boundary"]["survivors_killed"] == 0
 
 
+# Each link lives too short to be met by a look at what runs. The kernel knows whether any is left: they are one group.
 CHAIN = """
-import os, sys
+import os
+with open("group", "w") as file:
+    file.write(str(os.getpgrp()))
 if os.fork():
-    os._exit(3)
+    {first}
 for turn in range(1 << 30):
     if os.fork():
         os._exit(0)
 """
 
 
+def _chain_is_left(lab: Lab) -> bool:
+    """Whether any link of a chain is there that the run should have ended; then it is ended here, all at once."""
+    group = int((lab.workspace / "group").read_text())
+    assert group != os.getpgrp(), "a chain is started in a session of its own"
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(group, signal.SIGKILL)
+        return True
+    return False
+
+
 def test_a_chain_of_forks_that_never_stands_still_is_ended_too(lab: Lab) -> None:
-    mark = f"{lab.workspace}/mark"
+    chain = CHAIN.format(first="os._exit(3)")
     try:
-        done = launch(lab, "process", *PYTHON, "-c", CHAIN, mark, options=python_grants(), timeout=60)
-        assert done.returncode == 3, done.stderr
-        assert lab.receipt()["boundary"]["survivors_killed"] >= 1
-        assert marked(mark) == []
+        done = launch(lab, "process", *PYTHON, "-c", chain, options=python_grants(), start_new_session=True)
     finally:
-        _break_chain(mark)
+        left = _chain_is_left(lab)  # one that is left may hold our pipes
+    assert not left
+    assert done.returncode == 3, done.stderr
+    assert lab.receipt()["boundary"]["survivors_killed"] >= 1
 
 
 def test_a_failure_of_the_supervisor_does_not_spare_what_is_being_forked(lab: Lab) -> None:
-    mark = f"{lab.workspace}/mark"
-    stays = CHAIN.replace("os._exit(3)", 'open("up", "w").close(); __import__("time").sleep(60)', 1)
+    chain = CHAIN.format(first="open('up', 'w').close(); __import__('time').sleep(60)")
     options = (*exec_options(lab, "process"), *python_grants(), "--max-wall-clock-seconds", "1")
     try:
-        done = driver.run(lab, driver.FAILS_WHEN_UP, *options, "--", *PYTHON, "-c", stays, mark)
-        assert done.returncode == 125 and "planned failure" in done.stderr
-        assert marked(mark) == []
+        done = driver.run(lab, driver.FAILS_WHEN_UP, *options, "--", *PYTHON, "-c", chain, start_new_session=True)
     finally:
-        _break_chain(mark)
-
-
-def _break_chain(mark: str) -> None:
-    """Where the run did not end a chain, end it: each link lives too short to be killed by its number alone."""
-    for _ in range(20000):
-        links = marked(mark)
-        if not links:
-            return
-        for pid in links:
-            for next_one in range(pid, pid + 3):
-                if mark.encode() in _command_line(next_one):
-                    os.kill(next_one, signal.SIGKILL)
+        left = _chain_is_left(lab)
+    assert not left
+    assert done.returncode == 125 and "planned failure" in done.stderr
 
 
 def _command_line(pid: int) -> bytes:
