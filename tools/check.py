@@ -26,6 +26,7 @@ from typing import Any, Dict, List, NamedTuple, Sequence, Tuple
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # missing under python -I
 
+import command  # noqa: E402
 from pythons import ROOT, Python, SetupError, environment, find, say, supported  # noqa: E402
 
 # Each runs once, with the Python that runs this: what it is called, and its command line.
@@ -216,7 +217,7 @@ def option_settings(row: Tuple[str, str, str, bool]) -> Dict[str, Any]:
 def parsed(argv: Sequence[str]) -> Tuple[argparse.Namespace, List[str]]:
     """Return the options, and what stands after the first `--` for pytest."""
     split = argv.index("--") if "--" in argv else len(argv)
-    parser = argparse.ArgumentParser("tools/check.py", description=__doc__, allow_abbrev=False)
+    parser = command.Parser("tools/check.py", __doc__, "when all passed, 1 when anything failed")
     parser.add_argument("--python", action="append", choices=supported(), help="only this version; may be repeated")
     parser.add_argument("--jobs", type=int, choices=(1, 2), default=min(2, os.cpu_count() or 1), help="side by side")
     parser.add_argument("-k", metavar="EXPRESSION", help="only tests that match, as pytest has it")
@@ -248,12 +249,10 @@ def main(argv: Sequence[str]) -> int:
         _interrupted.set()
         for process in list(_live.values()):
             end(process)
-        print("error: interrupted", file=sys.stderr)
-        return 130
+        raise
     say(summary(results))
     return 1 if any(one.failed for one in results) else 0
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(command.run(main))

@@ -11,7 +11,6 @@ from __future__ import annotations
 import difflib
 import os
 import re
-import sys
 from pathlib import Path
 from typing import Callable, Iterator, List, Mapping, Optional, Tuple
 
@@ -44,8 +43,7 @@ def _carried_out(prog: str, maker: Maker, check: bool, root: Path) -> int:
     if not check or not found:
         return 0
     names = ", ".join(name for name, _ in found)
-    print(f"error: {names}: not what {prog} makes; read the difference, then run it", file=sys.stderr)
-    return 1
+    return command.differs(f"{names}: not what {prog} makes; read the difference, then run it")
 
 
 def differences(old: Mapping[str, Optional[str]], new: Mapping[str, Optional[str]]) -> Iterator[Tuple[str, str]]:

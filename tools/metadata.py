@@ -9,12 +9,14 @@ project and nothing else. It must not run code of the package.
 from __future__ import annotations
 
 import ast
+import contextlib
 import re
 from pathlib import Path
-from typing import Dict, List, Union
+from typing import Any, Dict, List, Optional, Union
 
 from project import PACKAGE
 
+FILE = "pyproject.toml"
 Value = Union[str, List[str]]
 Tables = Dict[str, Dict[str, Value]]
 
@@ -24,22 +26,26 @@ class Project:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        tables = read_tables(read(root, "pyproject.toml").decode("utf-8"))
-        self.project = tables["project"]
-        self.scripts = tables["project.scripts"]
-        self.extras = tables["project.optional-dependencies"]
+        tables = read_tables(read(root, FILE).decode("utf-8"))
+        self.project = tables.get("project", {})
+        self.scripts = tables.get("project.scripts", {})
+        self.extras = tables.get("project.optional-dependencies", {})
+        if self.list("dependencies") or tables.get("build-system", {}).get("requires") != []:
+            raise ValueError(f"{FILE}: project.dependencies and build-system.requires must be []: nothing is required")
         self.version = read_version(read(root, f"{PACKAGE}/__init__.py").decode("utf-8"))
         self.stem = f"{self.text('name')}-{self.version}"
         self.dist_info = f"{self.stem}.dist-info"
 
     def text(self, key: str) -> str:
-        value = self.project[key]
-        if not isinstance(value, str):
-            raise ValueError(f"pyproject.toml: project.{key} must be text")
+        """Return one value of the table `project`. ValueError where it is missing, or no text of one line."""
+        value = self.project.get(key)
+        if not isinstance(value, str) or not value:
+            raise ValueError(f"{FILE}: project.{key} must be there, and text")
         return value
 
     def list(self, key: str) -> List[str]:
-        return _listed(self.project[key])
+        """Return one list of the table `project`. ValueError where it is missing, or no list."""
+        return _listed(f"project.{key}", self.project.get(key))
 
     def metadata(self) -> bytes:
         """Return METADATA, version 2.4: headers, an empty line, the README."""
@@ -57,7 +63,7 @@ class Project:
         ]
         for extra, names in self.extras.items():
             lines.append(f"Provides-Extra: {extra}")
-            lines += [f'Requires-Dist: {name}; extra == "{extra}"' for name in _listed(names)]
+            lines += [f'Requires-Dist: {name}; extra == "{extra}"' for name in _listed(extra, names)]
         lines += ["Description-Content-Type: text/markdown", "", ""]
         return "\n".join(lines).encode("utf-8") + read(self.root, self.text("readme"))
 
@@ -81,13 +87,16 @@ def read_tables(text: str) -> Tables:
     lines = iter(enumerate(text.splitlines(), 1))
     for number, line in lines:
         line = line.strip()
-        if line.startswith("[") and line.endswith("]"):
-            table = line[1:-1]
-        elif line and not line.startswith("#") and table.split(".")[0] in ("build-system", "project"):
+        ours = table.split(".")[0] in ("build-system", "project")
+        if line.startswith("["):
+            table = _header(line, number)
+        elif line and not line.startswith("#") and ours:
             key, _, value = line.partition("=")
             while value.count("[") > value.count("]"):
                 value += "\n" + next(lines, (0, "]"))[1]
-            tables.setdefault(table, {})[key.strip()] = _value(value.strip(), number)
+            if key.strip() in tables.setdefault(table, {}):
+                raise ValueError(f"{FILE}:{number}: {table}.{key.strip()} stands twice")
+            tables[table][key.strip()] = _value(value.strip(), number)
     return tables
 
 
@@ -99,17 +108,25 @@ def read_version(text: str) -> str:
     return str(found[0])
 
 
+def _header(line: str, number: int) -> str:
+    found = re.fullmatch(r"(?:\[([\w.-]+)\]|\[\[([\w.-]+)\]\])\s*(?:#.*)?", line)
+    if found is None:
+        raise ValueError(f"{FILE}:{number}: {line} is no header of a table")
+    return found[1] or found[2]
+
+
 def _value(text: str, number: int) -> Value:
-    try:
+    value: Any = None
+    with contextlib.suppress(SyntaxError, ValueError):
         value = ast.literal_eval(text)  # where TOML text and lists are this plain, Python reads them alike
-    except (SyntaxError, ValueError):
-        value = None
-    if isinstance(value, str) or (isinstance(value, list) and all(isinstance(item, str) for item in value)):
-        return value
-    raise ValueError(f'pyproject.toml:{number}: only "text" and ["lists", "of text"] are read here')
+    texts = [value] if isinstance(value, str) else value
+    # a line feed would begin a line of its own in the metadata
+    if isinstance(texts, list) and all(isinstance(item, str) and item.isprintable() for item in texts):
+        return texts if isinstance(value, list) else str(value)
+    raise ValueError(f'{FILE}:{number}: only "text" and ["lists", "of text"] are read here, each of one line')
 
 
-def _listed(value: Value) -> List[str]:
-    if isinstance(value, str):
-        raise ValueError(f"pyproject.toml: a list is needed, not {value!r}")
+def _listed(key: str, value: Optional[Value]) -> List[str]:
+    if not isinstance(value, list):
+        raise ValueError(f"{FILE}: {key} must be there, and a list")
     return value

@@ -28,7 +28,7 @@ import archives  # noqa: E402
 import command  # noqa: E402
 import exact  # noqa: E402
 import licences  # noqa: E402
-from metadata import Project, read_version  # noqa: E402
+from metadata import FILE as PYPROJECT, Project, read_version  # noqa: E402
 from project import PACKAGE, ROOT, Entry, TreeError, entries, read_file, shown  # noqa: E402
 from spdx import (  # noqa: E402
     ADDED,
@@ -122,7 +122,12 @@ def version_of(files: Mapping[str, bytes]) -> str:
 
 
 def tree_entries(root: Path = ROOT) -> List[Entry]:
-    """Return every project file of the tree at `root` but the SBOM; TreeError where one cannot be read."""
+    """Return every project file of the tree at `root` but the SBOM; TreeError where one cannot be read.
+
+    ValueError where the tree requires something, since the SBOM says that nothing is required.
+    """
+    if (root / PYPROJECT).is_file():
+        Project(root)
     return entries(root, without=(NAME,))
 
 
@@ -156,7 +161,7 @@ def _metadata(root: Path) -> Optional[bytes]:
     """Return the metadata of an archive of the tree at `root`; None where the tree does not state them."""
     try:
         return Project(root).metadata()
-    except (OSError, ValueError, KeyError):
+    except (OSError, ValueError):
         return None
 
 
@@ -201,10 +206,10 @@ def _checked(root: Path) -> int:
     said = check(root)
     for one in said:
         print(one)
-    if said:
-        text = f"error: {NAME}: {len(said)} fault(s) in it or in the tree; correct the tree, then run tools/sbom.py"
-        print(text, file=sys.stderr)
-    return 1 if said else 0
+    if not said:
+        return 0
+    text = f"{NAME}: {len(said)} fault(s) in it or in the tree; correct the tree, then run tools/sbom.py"
+    return command.differs(text)
 
 
 def _written(root: Path) -> int:

@@ -32,8 +32,8 @@ PROCESSES = (
 )  # fmt: skip
 
 FILES = (
-    Row("tools/try_copy.py", "write", "tempfile.mkdtemp os.mkdir open shutil.rmtree",
-        "Trial.__init__ Trial._folder Trial._file Trial.remove carries_an_order_out",
+    Row("tools/try_copy.py", "write", "tempfile.TemporaryDirectory os.mkdir open",
+        "_tried Trial._folder Trial._file carries_an_order_out",
         "scratch, in a temporary directory"),
     Row("tools/vendor.py", "write", "os.makedirs os.chmod os.rename open shutil.rmtree", "write _put",
         "a new copy in the directory that the caller names, under another name first"),
@@ -41,7 +41,8 @@ FILES = (
         "archives in memory"),
     Row("tools/archives.py", "write", "open os.fchmod os.replace os.unlink", "write_all _write",
         "files, under other names first, where the caller says"),
-    Row("tools/command.py", "write", "os.open", "_forget_output", "/dev/null, for an output that is gone"),
+    Row("tools/command.py tools/try_copy.py", "write", "os.open", "_failed main",
+        "/dev/null, for an output that is gone"),
     Row("tools/build_backend.py tools/build.py", "write", "os.makedirs", "prepare_metadata_for_build_wheel write",
         "the directory that the caller names"),
     Row("tools/install.py", "write", "os.mkdir os.chmod py_compile.compile os.rmdir os.unlink",
@@ -76,9 +77,9 @@ IMPORTS = (
 )  # fmt: skip
 
 OF_THE_PROCESS = (
-    Row("tools/command.py", "state", "os.dup2", "_forget_output", "standard output to /dev/null once it is gone"),
-    Row("tools/check.py", "state", "os.umask signal.signal", "main (top)",
-        "for tests that drop to another user; an end that was asked for is an interrupt"),
+    Row("tools/command.py tools/try_copy.py", "state", "os.dup2 signal.signal", "_failed main _interruptible",
+        "standard output to /dev/null once it is gone; an end that was asked for is an interrupt"),
+    Row("tools/check.py", "state", "os.umask", "main", "for tests that drop to another user"),
     Row("tools/check.py tools/pythons.py tools/try_templates.py", "environment", "os.environ",
         "parsed _install_step host", "expectations for the suite; a copy for pip; where programs are looked for"),
     Row("tools/verify_release.py", "environment", "os.environ", "verify",

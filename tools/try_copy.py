@@ -22,7 +22,7 @@ import argparse
 import hashlib
 import json
 import os
-import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -118,10 +118,9 @@ class Done:
 class Trial:
     """One copy, and a place of its own in which it is tried."""
 
-    def __init__(self, command: Sequence[str], options: argparse.Namespace) -> None:
+    def __init__(self, command: Sequence[str], options: argparse.Namespace, top: str) -> None:
         self.command = [os.path.abspath(word) if os.path.exists(word) else word for word in command]
-        self.options = options
-        self.top = os.path.realpath(tempfile.mkdtemp(prefix="try-aasm-"))
+        self.options, self.top = options, top
         self.work, self.outside, self.home = (self._folder(name) for name in ("work", "outside", "home"))
         self.policy = self._file(self.home, "policy.yaml", POLICY)
         self._file(self.work, "in", "inside\n")
@@ -154,9 +153,6 @@ class Trial:
         """Run a program inside a boundary, in the working directory."""
         base = ("run", "exec", "--isolation", "process", "--report", "never", "--workdir", self.work)
         return self.run(*base, *(options or ("--policy", self.policy)), "--", *words)
-
-    def remove(self) -> None:
-        shutil.rmtree(self.top, ignore_errors=True)
 
 
 # --- steps for every part -----------------------------------------------------------------------------
@@ -338,17 +334,31 @@ STEPS: Dict[str, Tuple[Callable[[Trial], str], ...]] = {
 # --- the command --------------------------------------------------------------------------------------
 
 
+class NoAnswerError(Exception):
+    """A command line that cannot be followed, or an answer that cannot be delivered."""
+
+
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        print(f"error: {message}; see try_copy.py --help", file=sys.stderr)
-        raise SystemExit(2)
+        raise NoAnswerError(f"{message}; see try_copy.py --help")
+
+    def print_help(self, file: Any = None) -> None:
+        say(self.format_help())  # argparse itself keeps quiet where it cannot be delivered
+
+
+def say(text: str) -> None:
+    try:
+        os.stat(1)  # where it is closed, print(3) would keep quiet
+        print(text.rstrip("\n"), flush=True)
+    except OSError as problem:
+        raise NoAnswerError(f"standard output: {problem.strerror}; see that it can be written") from None
 
 
 def parsed(argv: Sequence[str]) -> Tuple[argparse.Namespace, List[str]]:
     split = argv.index("--") if "--" in argv else len(argv)
     here = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), SAMPLE)
-    made = _Parser("try_copy.py", description=__doc__, usage="try_copy.py [OPTIONS] -- COMMAND...", allow_abbrev=False,
-                   formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    usage, kept = "try_copy.py [OPTIONS] -- COMMAND...", argparse.RawDescriptionHelpFormatter
+    made = _Parser("try_copy.py", description=__doc__, usage=usage, allow_abbrev=False, formatter_class=kept)
     made.add_argument("--part", choices=tuple(STEPS), default="all", help="which part of aasm it is (default: all)")
     made.add_argument("--receipt", default=here, help="one for the part verifier (default: the sample of the tree)")
     made.add_argument("--unlisted", action="store_true", help="no list of its files lies with the copy")
@@ -362,17 +372,27 @@ def parsed(argv: Sequence[str]) -> Tuple[argparse.Namespace, List[str]]:
 
 
 def main(argv: Sequence[str]) -> int:
-    options, command = parsed(argv)
-    trial = Trial(command, options)
+    """Try what the command line says and return the exit code; one `error:` line where there is no answer."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what was made for the trial is taken away then too
     try:
-        for step in STEPS[options.part]:
-            print(f"right: {step(trial)}", flush=True)
-    except (WrongError, OSError, ValueError, LookupError, subprocess.TimeoutExpired) as problem:
-        print(f"wrong: {step.__name__.replace('_', ' ')}: {problem}", flush=True)
-        return 1
-    finally:
-        trial.remove()
-    print(f"all {len(STEPS[options.part])} steps are right")
+        return _tried(*parsed(argv))
+    except (NoAnswerError, OSError, KeyboardInterrupt) as problem:
+        if sys.stderr is not None:
+            print(f"error: {str(problem) or 'interrupted; try it again'}", file=sys.stderr)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the interpreter's own flush finds nothing to complain about
+        return 130 if isinstance(problem, KeyboardInterrupt) else 2
+
+
+def _tried(options: argparse.Namespace, command: List[str]) -> int:
+    with tempfile.TemporaryDirectory(prefix="try-aasm-") as top:
+        trial = Trial(command, options, os.path.realpath(top))
+        try:
+            for step in STEPS[options.part]:
+                say(f"right: {step(trial)}")
+        except (WrongError, OSError, ValueError, LookupError, subprocess.TimeoutExpired) as problem:
+            say(f"wrong: {step.__name__.replace('_', ' ')}: {problem}")
+            return 1
+    say(f"all {len(STEPS[options.part])} steps are right")
     return 0
 
 

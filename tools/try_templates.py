@@ -22,7 +22,6 @@ outside, is as it should be. The tests run the same kind of jobs with what conti
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import shutil
@@ -34,8 +33,11 @@ from pathlib import Path
 from typing import Dict, List, NamedTuple, Optional, Sequence
 
 ROOT = Path(__file__).resolve().parent.parent
-if str(ROOT) not in sys.path:
-    sys.path.insert(0, str(ROOT))
+for _place in (str(ROOT / "tools"), str(ROOT)):  # the first is missing under python -I
+    if _place not in sys.path:
+        sys.path.insert(0, _place)
+
+import command  # noqa: E402
 
 from aasm.policy.templates import TEMPLATES, template  # noqa: E402
 
@@ -225,7 +227,7 @@ def tried(name: str, job: Job, here: Host, expected: bool) -> bool:
 
 def main(argv: Sequence[str]) -> int:
     """Try what the command line asks for."""
-    parser = argparse.ArgumentParser(description="run what is installed under a starting policy, inside the boundary")
+    parser = command.Parser("tools/try_templates.py", __doc__, "when every job is done, 1 when one failed")
     listed = f"one of {', '.join(JOBS)}; every one when none is given"
     parser.add_argument("jobs", nargs="*", metavar="JOB", help=listed)
     parser.add_argument("--template", default="agent", choices=tuple(TEMPLATES), help="the template; agent by default")
@@ -244,4 +246,4 @@ def main(argv: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(command.run(main))

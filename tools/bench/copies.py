@@ -29,6 +29,7 @@ for _place in (str(ROOT), str(ROOT / "tools")):
         sys.path.insert(0, _place)
 
 import build_backend  # noqa: E402
+import command  # noqa: E402
 import install  # noqa: E402
 
 LAUNCH = ["run", "exec", "--isolation", "process", "--system", "--report", "never", "--", "true"]
@@ -66,14 +67,18 @@ def launched(command: List[str], state: Path) -> Took:
 
 
 def main(argv: List[str]) -> int:
-    rounds = int(argv[0]) if argv else 15
+    parser = command.Parser("tools/bench/copies.py", __doc__)
+    parser.add_argument("rounds", nargs="?", type=int, default=15, metavar="ROUNDS", help="how many (default: 15)")
+    rounds = parser.parse_args(argv).rounds
+    if rounds < 1:
+        parser.error("ROUNDS must be 1 or more")
     with tempfile.TemporaryDirectory(prefix="aasm-bench-") as top:
         commands = copies(Path(top))
         state = Path(top) / "state"
         state.mkdir(0o700)
-        for command in commands.values():
-            launched(command, state)  # the first compiles, and warms the caches
-        took = [{name: launched(command, state) for name, command in commands.items()} for _ in range(rounds)]
+        for words in commands.values():
+            launched(words, state)  # the first compiles, and warms the caches
+        took = [{name: launched(words, state) for name, words in commands.items()} for _ in range(rounds)]
     print(f"Python {sys.version.split()[0]}, median of {rounds} launches each, in milliseconds")
     first = None
     for name in commands:
@@ -84,4 +89,4 @@ def main(argv: List[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(command.run(main))

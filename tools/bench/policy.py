@@ -29,6 +29,7 @@ for _place in (str(ROOT), str(ROOT / "tools")):
     if _place not in sys.path:
         sys.path.insert(0, _place)
 
+import command  # noqa: E402
 from bench import documents  # noqa: E402
 
 SLACK = 3.0  # a busy or slow machine; a goal that is missed by more is missed by the code
@@ -159,8 +160,8 @@ class Bench:
 
     def warm(self) -> None:
         """Have everything compiled, which is no part of any measure."""
-        for command in self.commands().values():
-            _spawned(command)
+        for words in self.commands().values():
+            _spawned(words)
         self.take(Measure("", (documents.TEN_OF_EVERY_KIND,)), 1)
 
     def commands(self) -> Dict[str, List[str]]:
@@ -257,8 +258,8 @@ def line(measure: Measure, took: Took) -> str:
 
 def report_imports(bench: Bench) -> None:
     nothing = bench.interpreter()
-    for name, command in bench.commands().items():
-        found, whole = bench.imports(command), bench.whole(command)
+    for name, words in bench.commands().items():
+        found, whole = bench.imports(words), bench.whole(words)
         print(f"\naasm {name}: {whole.cpu * 1000:.1f} ms of processor, {whole.wall * 1000:.1f} ms of wall time;")
         print(f"    an interpreter that does nothing: {nothing.cpu * 1000:.1f} and {nothing.wall * 1000:.1f} ms")
         print(f"    {found.modules} modules take {found.every:.1f} ms to import, those of aasm {found.package:.1f} ms,")
@@ -268,9 +269,9 @@ def report_imports(bench: Bench) -> None:
 
 
 def main(argv: List[str]) -> int:
-    if argv not in ([], ["--check"]):
-        print("usage: policy.py [--check]", file=sys.stderr)
-        return 2
+    parser = command.Parser("tools/bench/policy.py", __doc__, "when it is done, 1 when --check finds a goal missed")
+    parser.add_argument("--check", action="store_true", help="compare with the goals")
+    check = parser.parse_args(argv).check
     missed: List[str] = []
     with tempfile.TemporaryDirectory() as place:
         bench = Bench(place)
@@ -288,9 +289,9 @@ def main(argv: List[str]) -> int:
                 missed += [f"{measure.name}: {wrong}"] if wrong else []
         report_imports(bench)
     for text in missed:
-        print(f"error: {text}", file=sys.stderr)
-    return 1 if missed and argv else 0
+        print(f"missed: {text}")
+    return command.differs(f"{len(missed)} goal(s) missed; measure again on a quiet machine") if missed and check else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(command.run(main))

@@ -312,6 +312,45 @@ def test_what_the_small_reader_cannot_read_names_its_line(line: str) -> None:
         read_tables(f"[project]\n# a comment\n{line}\n")
 
 
+@pytest.mark.parametrize("text", ["[[[", "[project", "[project]]", '[project]\nname = "a"\nname = "b"\n', "[a b]"])
+def test_what_is_no_table_or_stands_twice_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"pyproject.toml:\d: "):
+        read_tables(text)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "what"),
+    [
+        ("dependencies = []", 'dependencies = ["requests"]', "nothing is required"),
+        ("requires = []", 'requires = ["setuptools"]', "nothing is required"),
+        ("dependencies = []", "", "project.dependencies must be there"),
+        ('name = "aasm"', "", "project.name must be there"),
+        ('license-files = ["LICENSE", "NOTICE"]', "", "project.license-files must be there"),
+        ('description = "', 'description = "a\\nRequires-Dist: evil', "each of one line"),
+        ('"landlock"', '"a\\nRequires-Dist: evil"', "each of one line"),
+    ],
+)  # fmt: skip
+def test_a_tree_that_requires_something_or_is_damaged_is_refused_by_every_tool(
+    before: str, after: str, what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tree = copy_tree(tmp_path / "tree")
+    file = tree / "pyproject.toml"
+    text = file.read_text(encoding="utf-8")
+    assert text.count(before) == 1
+    file.write_text(text.replace(before, after), encoding="utf-8")
+    with pytest.raises(ValueError, match=what):
+        Project(tree).metadata()
+    for words in ([], ["--check"]):
+        if "license-files" not in before:  # which no SBOM is made of
+            assert sbom.main(words, tree) == 2 and what in capsys.readouterr().err
+
+
+def test_an_empty_pyproject_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("")
+    with pytest.raises(ValueError, match="must be there"):
+        Project(tmp_path)
+
+
 def test_tables_of_other_tools_are_passed_over() -> None:
     assert read_tables('[tool.other]\nx = {a = 1}\n[project]\nname = "n"\n') == {"project": {"name": "n"}}
 

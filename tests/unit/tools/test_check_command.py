@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import List, Optional
 
 import check
+import command
 import pytest
 import pythons
 
@@ -143,10 +144,9 @@ def test_an_expectation_that_does_not_hold_stops_the_suite(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("options", [["--expect-ab", "7"], ["--python", "2.7"], ["--jobs", "9"], ["stray"]])
 def test_a_wrong_command_line_is_refused(options: List[str], capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        check.parsed(options)
-    assert ended.value.code == 2
-    assert "error: " in capsys.readouterr().err
+    assert command.run(check.main, options) == 2
+    shown = capsys.readouterr()
+    assert shown.err.startswith("error: ") and shown.err.count("\n") == 1 and shown.out == ""
 
 
 def test_an_environment_of_another_interpreter_is_not_taken(tmp_path: Path) -> None:
@@ -178,12 +178,12 @@ def test_this_very_python_is_found() -> None:
 
 def test_every_tool_with_a_check_is_in_the_table() -> None:
     named = {arguments[0] for _, arguments in check.CHECKS} - {"tools/check_tree.py"}  # which does nothing but check
-    others = ("check.py", "vendor.py")  # vendor.py checks a copy elsewhere
-    option = '"--check"'
+    others = ("check.py", "generated.py", "vendor.py")  # vendor.py checks a copy elsewhere
+    texts = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "tools").glob("*.py")}
     with_check = {
-        f"tools/{path.name}"
-        for path in (ROOT / "tools").glob("*.py")
-        if option in path.read_text(encoding="utf-8") and path.name not in others
+        f"tools/{name}"
+        for name, text in texts.items()
+        if ('"--check"' in text or "generated.run(" in text) and name not in others
     }
     assert with_check == named
 
