@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The aasm authors
 # SPDX-License-Identifier: Apache-2.0
-"""Writes zip and tar.gz archives that depend on nothing but what is in them and one stated time.
+"""Writes zip and tar.gz archives that depend on nothing but what is in them and one stated time, and compares them.
 
 Order, owner, mode and system are fixed, and nothing is compressed: what a compressor makes differs between versions of
 zlib. All in memory; the one function that writes a file puts it in place whole. It must not decide what goes in.
@@ -8,6 +8,7 @@ zlib. All in memory; the one function that writes a file puts it in place whole.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import io
 import os
@@ -18,7 +19,8 @@ import zipfile
 import zlib
 from typing import Dict, Iterable, List, Mapping
 
-from project import Entry
+from project import Entry, shown
+from unpacking import read
 
 # What the format can state: 1980-01-01 to 2107-12-31 (APPNOTE.TXT 4.4.6, the MS-DOS date)
 EARLIEST, LATEST = 315532800, 4354819198
@@ -68,27 +70,32 @@ def gzip_stored(data: bytes) -> bytes:
 
 def members(data: bytes) -> Dict[str, bytes]:
     """Return what is in an archive that one of the two functions above wrote. ValueError for anything else."""
-    try:
-        if data.startswith(b"\x1f\x8b"):
-            with tarfile.open(fileobj=io.BytesIO(data), mode="r:gz") as tar:
-                return {one.name: _content(tar, one) for one in tar.getmembers()}
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            return {name: archive.read(name) for name in archive.namelist()}
-    except (tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, OSError) as problem:
-        raise ValueError(f"no archive of this project: {problem}") from None
+    found: Dict[str, bytes] = {}
+    for name, content in read(data, is_tar_gz(data)).items():
+        if isinstance(content, str):
+            raise ValueError(f"no archive of this project: {shown(name)}: {content}")
+        found[name] = content
+    return found
 
 
-def _content(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
-    file = tar.extractfile(member)
-    return file.read() if file else b""
+def is_tar_gz(data: bytes) -> bool:
+    """Say which of the two kinds an archive of ours is."""
+    return data.startswith(b"\x1f\x8b")
 
 
 def differences(ours: bytes, theirs: bytes) -> List[str]:
-    """Say in which members two archives differ; nothing to say when only their order, times or modes do."""
-    one, two = members(ours), members(theirs)
-    found = [f"{name}: is missing" for name in one.keys() - two.keys()]
-    found += [f"{name}: is too much" for name in two.keys() - one.keys()]
-    return sorted(found + [f"{name}: differs" for name in one.keys() & two.keys() if one[name] != two[name]])
+    """Say in which members an archive of ours and one of anybody's differ; ValueError where that cannot be said.
+
+    Nothing to say when only their order, times or modes do. Each line is ASCII, whatever the names are.
+    """
+    one, two = members(ours), read(theirs, is_tar_gz(ours))
+    found = [(name, "is missing") for name in one.keys() - two.keys()]
+    for name, content in two.items():
+        if isinstance(content, str):
+            found.append((name, content))
+        elif one.get(name) != content:
+            found.append((name, "differs" if name in one else "is too much"))
+    return [f"{shown(name)}: {what}" for name, what in sorted(found)]
 
 
 def write_whole(path: str, data: bytes, permissions: int = DATA) -> None:
@@ -99,21 +106,25 @@ def write_whole(path: str, data: bytes, permissions: int = DATA) -> None:
 def write_all(directory: str, files: Mapping[str, bytes], modes: Mapping[str, int], otherwise: int) -> None:
     """Write all of `files` into a directory under other names, then put them in place, whatever was there; or none.
 
-    `modes` are those of some of them. OSError as it comes, with nothing left behind.
+    `modes` are those of some of them. OSError as it comes. Whatever ends it leaves none of the other names behind; what
+    ends it between two of the last steps leaves some of the files in place, each of them whole.
     """
     passing = {name: os.path.join(directory, f".{name}.{os.getpid()}.new") for name in files}
     for name in files:
         if os.path.isdir(os.path.join(directory, name)):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.path.join(directory, name))
-    try:
+    with contextlib.ExitStack() as cleaning:  # each is taken away, also where that fails for another or is interrupted
+        for path in passing.values():
+            cleaning.callback(_remove, path)
         for name, data in files.items():
             _write(passing[name], data, modes.get(name, otherwise))
         for name in files:
             os.replace(passing[name], os.path.join(directory, name))
-    finally:
-        for path in passing.values():
-            if os.path.exists(path):
-                os.unlink(path)
+
+
+def _remove(path: str) -> None:
+    if os.path.lexists(path):
+        os.unlink(path)
 
 
 def _write(path: str, data: bytes, permissions: int) -> None:

@@ -39,7 +39,7 @@ FILES = (
         "a new copy in the directory that the caller names, under another name first"),
     Row("tools/archives.py", "write", "zipfile.ZipFile .writestr tarfile.open", "zip_bytes tar_gz_bytes",
         "archives in memory"),
-    Row("tools/archives.py", "write", "open os.fchmod os.replace os.unlink", "write_all _write",
+    Row("tools/archives.py", "write", "open os.fchmod os.replace os.unlink", "write_all _write _remove",
         "files, under other names first, where the caller says"),
     Row("tools/command.py tools/try_copy.py", "write", "os.open", "_failed main",
         "/dev/null, for an output that is gone"),
