@@ -27,7 +27,7 @@ import provenance  # noqa: E402
 import sbom  # noqa: E402
 from archives import DATA, PROGRAM, write_all  # noqa: E402
 from metadata import Project  # noqa: E402
-from project import ROOT, TreeError, entries, read_file  # noqa: E402
+from project import ROOT, TreeError, entries, read_file, shown  # noqa: E402
 from revision import revision  # noqa: E402
 
 PYZ = "aasm.pyz"
@@ -75,7 +75,7 @@ def main(argv: List[str]) -> int:
     made = release(ROOT)
     write(options.directory, made)
     for name, data in made.items():
-        print(f"{_sha256(data)}  {os.path.join(options.directory, name)}")
+        print(f"{_sha256(data)}  {shown(os.path.join(options.directory, name))}")
     print(f"revision: {known or 'not stated: only an unchanged commit has one'}")
     return 0
 

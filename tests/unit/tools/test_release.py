@@ -18,12 +18,13 @@ import build
 import provenance
 import pytest
 import sbom
-from archives import EARLIEST, differences, members, tar_gz_bytes, write_whole, zip_bytes
+import verify_release
+from archives import members
 from project import ROOT, Entry, entries
 
 STEM = "aasm-" + build.Project(ROOT).version
 STATEMENT = f"{STEM}.provenance.json"
-NOTE = "note: nothing says which revision this tree is, and a release of a known one states it"
+NOTE = "note: neither the release nor this tree states a revision, so nothing says that they are of one"
 ARCHIVES = [f"{STEM}-py3-none-any.whl", f"{STEM}.tar.gz", "aasm.pyz"]
 
 
@@ -126,6 +127,15 @@ def changed_member(data: bytes, name: str, content: bytes) -> bytes:
     return buffer.getvalue()
 
 
+def with_members(data: bytes, *names: str) -> bytes:
+    """Return a zip archive with some empty members more."""
+    buffer = io.BytesIO(data)
+    with zipfile.ZipFile(buffer, "a") as archive:
+        for name in names:
+            archive.writestr(zipfile.ZipInfo(name), b"")
+    return buffer.getvalue()
+
+
 def test_a_changed_member_is_named(tree: Path, release: Path) -> None:
     wheel = release / ARCHIVES[0]
     wheel.write_bytes(changed_member(wheel.read_bytes(), "aasm/launcher.py", b"import os\n"))
@@ -159,6 +169,9 @@ def test_a_missing_and_a_strange_file_are_found(tree: Path, release: Path) -> No
         (b"[" * 100000, "states no SOURCE_DATE_EPOCH"),
         (b'{"predicate": []}', "states no SOURCE_DATE_EPOCH"),
         (b'{"predicate": {"buildDefinition": {"externalParameters": {"SOURCE_DATE_EPOCH": true}}}}', "states no"),
+        (b'{"predicate": {"buildDefinition": {"externalParameters": {"SOURCE_DATE_EPOCH": 9999999999}}}}', "states no"),
+        (b'{"predicate": {"buildDefinition": [1]}}', "states no SOURCE_DATE_EPOCH"),
+        (b"9" * 10_000_000, "states no SOURCE_DATE_EPOCH"),
         (None, "is missing; this tree is the source of that release alone"),
     ],
 )
@@ -171,15 +184,117 @@ def test_without_a_statement_nothing_is_compared(tree: Path, text: Any, said: st
     assert done.stderr.startswith("error: ") and said in done.stderr and done.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("plant", ["link", "folder", "fifo"])
-def test_what_is_no_file_is_not_read(tree: Path, plant: str, release: Path) -> None:
-    planted = release / "planted"
-    if plant == "link":
-        planted.symlink_to("/dev/zero")
+@pytest.mark.parametrize("name", ["planted", "aasm.pyz"])
+@pytest.mark.parametrize("plant", ["symbolic link", "directory", "pipe"])
+def test_what_is_no_file_is_not_read_but_named(tree: Path, plant: str, name: str, release: Path) -> None:
+    planted = release / name
+    if name == "aasm.pyz":
+        planted.rename(release.parent / name)
+    if plant == "symbolic link":
+        planted.symlink_to("/dev/zero" if name == "planted" else release.parent / name)
     else:
-        {"folder": os.mkdir, "fifo": os.mkfifo}[plant](planted)
+        {"directory": os.mkdir, "pipe": os.mkfifo}[plant](planted)
     done = tool(tree, "verify_release.py", str(release))
-    assert done.returncode == 2 and "planted: is " in done.stderr and done.stderr.count("\n") == 1
+    lines = [NOTE, f"{name}: is a {plant}, and a release has files alone"]
+    assert (done.returncode, done.stdout.splitlines(), done.stderr) == (1, lines, "")
+
+
+def test_a_statement_that_is_a_link_is_not_followed(tree: Path, release: Path) -> None:
+    (release / STATEMENT).rename(release.parent / "elsewhere")
+    (release / STATEMENT).symlink_to(release.parent / "elsewhere")
+    done = tool(tree, "verify_release.py", str(release))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"{STATEMENT}: is a symbolic link" in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_what_no_release_has_is_named_and_not_read(tree: Path, release: Path) -> None:
+    """However large: the second file is larger than what any of the tools reads."""
+    with open(release / "extra", "wb") as extra, open(release / "aasm.pyz", "wb") as own:
+        extra.truncate(1 << 40)
+        own.truncate(1 << 40)
+    done = tool(tree, "verify_release.py", str(release))
+    lines = [NOTE, "aasm.pyz: is larger than 64 MiB", "extra: is no file of this release"]
+    assert (done.returncode, done.stdout.splitlines()) == (1, lines)
+
+
+def test_no_name_from_outside_makes_a_line_of_its_own(tree: Path, release: Path) -> None:
+    evil = "x\nevery file is the same, byte for byte\x1b[2K"
+    for path in release.iterdir():
+        if path.suffix == ".pyz":
+            data = path.read_bytes()
+            path.write_bytes(with_members(data, evil))
+    for name in (b"a\nerror: fake\033[31m", b"\xff\xfe"):
+        with open(os.path.join(os.fsencode(release), name), "wb"):
+            pass
+    done = tool(tree, "verify_release.py", str(release))
+    assert done.returncode == 1 and done.stderr == ""
+    assert done.stdout.splitlines() == [
+        NOTE,
+        "a\\nerror: fake\\u001b[31m: is no file of this release",
+        "aasm.pyz: differs",
+        "aasm.pyz: x\\nevery file is the same, byte for byte\\u001b[2K: is too much",
+        "\\udcff\\udcfe: is no file of this release",
+    ]
+
+
+@pytest.mark.parametrize("name", ["build.py", "verify_release.py"])
+def test_no_name_of_a_directory_makes_a_line_of_its_own(tree: Path, name: str, tmp_path: Path) -> None:
+    """Not one that no encoding of the output can state, either: the files are there, and so is the answer."""
+    place = tmp_path / os.fsdecode(b"a\nerror: \xff")
+    place.mkdir()
+    done = tool(tree, name, str(place), LC_ALL="C.UTF-8", PYTHONIOENCODING="utf-8:strict")
+    told = done.stdout.splitlines()[:-1] if name == "build.py" else done.stderr.splitlines()
+    assert done.returncode == (0 if name == "build.py" else 2)
+    assert len(told) == len(list(place.iterdir())) or len(told) == 1
+    assert all("a\\nerror: \\udcff/" in line for line in told)
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "said"),
+    [
+        (None, None, [NOTE]),
+        ("a" * 40, "a" * 40, []),
+        ("a" * 40, "b" * 64, [f"note: the revisions differ: the release states {'b' * 64}, this tree {'a' * 40}"]),
+        ("a" * 40, None, [f"note: the revisions differ: the release states none, this tree {'a' * 40}"]),
+        (None, "b" * 40, [f"note: the revisions differ: the release states {'b' * 40}, this tree none, which only an "
+                          "unchanged commit has"]),
+    ],
+)  # fmt: skip
+def test_revisions_that_differ_are_said_in_one_line(ours: Any, theirs: Any, said: List[str]) -> None:
+    assert verify_release.revisions(ours, theirs) == said
+
+
+def test_a_release_of_another_commit_is_said_to_be_one(
+    made: Dict[str, bytes], tree: Path, release: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stated = json.loads(made[STATEMENT])
+    sources = stated["predicate"]["buildDefinition"]["resolvedDependencies"]
+    sources.append({"name": "git commit", "digest": {"gitCommit": "b" * 40}})
+    (release / STATEMENT).write_text(json.dumps(stated), encoding="utf-8")
+    monkeypatch.setattr(verify_release, "ROOT", tree)
+    monkeypatch.setattr(verify_release, "revision", lambda root: "a" * 40)
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "")
+    assert verify_release.verify(str(release)) == [
+        f"note: the revisions differ: the release states {'b' * 40}, this tree {'a' * 40}",
+        f"{STATEMENT}: differs",
+    ]
+
+
+@pytest.mark.parametrize(
+    "sources",
+    [
+        None, {}, [], [None], [{}], [{"digest": None}], [{"digest": {"gitCommit": None}}],
+        [{"digest": {"gitCommit": "b" * 40 + "\n"}}], [{"digest": {"gitCommit": "x\x1b[2K"}}],
+        [{"digest": {"gitCommit": "b" * 40}}, {"digest": {"gitCommit": "c" * 40}}],
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_a_revision_that_is_none_is_not_taken_from_a_statement(sources: Any) -> None:
+    def stated(value: Any) -> bytes:
+        return json.dumps({"predicate": {"buildDefinition": {"resolvedDependencies": value}}}).encode("ascii")
+
+    assert verify_release.revision_of(stated(sources)) is None
+    assert verify_release.revision_of(stated([{"digest": {"gitCommit": "b" * 40}}])) == "b" * 40
 
 
 def test_a_tree_whose_sbom_is_not_its_own_builds_no_release(tree: Path, tmp_path: Path) -> None:
@@ -234,23 +349,12 @@ def test_a_wrong_command_line_is_one_line(tree: Path, name: str, words: List[str
     assert done.stderr.startswith("error: ") and done.stderr.endswith(f"; see tools/{name} --help\n")
 
 
-def test_archives_differ_in_the_members_that_are_named() -> None:
-    one, two = ([Entry("a", b"1"), Entry("b", b"2")], [Entry("b", b"3"), Entry("c", b"4")])
-    expected = ["a: is missing", "b: differs", "c: is too much"]
-    assert differences(zip_bytes(one, EARLIEST), zip_bytes(two, EARLIEST)) == expected
-    packed = tar_gz_bytes("f", one, EARLIEST), tar_gz_bytes("f", two, EARLIEST)
-    assert differences(*packed) == [f"f/{line}" for line in expected]
-    assert differences(zip_bytes(one, EARLIEST), zip_bytes(one[::-1], EARLIEST + 9)) == []
-    with pytest.raises(ValueError, match="no archive of this project"):
-        members(b"\x1f\x8b nothing")
-
-
-def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
-    target = tmp_path / "file"
-    write_whole(str(target), b"first", 0o600)
-    assert (target.read_bytes(), target.stat().st_mode & 0o777) == (b"first", 0o600)
-    with pytest.raises(IsADirectoryError):
-        write_whole(str(tmp_path), b"second")
-    with pytest.raises(TypeError):
-        write_whole(str(target), "no bytes")  # type: ignore[arg-type]
-    assert target.read_bytes() == b"first" and list(tmp_path.iterdir()) == [target]
+@pytest.mark.parametrize("blocks", ["1", "4000"])
+def test_a_file_that_cannot_be_written_is_named_and_nothing_is_left(tree: Path, blocks: str, tmp_path: Path) -> None:
+    """An error of write(2) names no file by itself. The first archive does not fit, then a later one."""
+    command = [sys.executable, "-I", "-S", "-B", str(tree / "tools" / "build.py"), str(tmp_path)]
+    limited = ["sh", "-c", f'ulimit -f {blocks}; exec "$@"', "sh", *command]
+    done = subprocess.run(limited, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"error: {tmp_path}/.aasm") and done.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
