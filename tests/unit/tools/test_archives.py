@@ -66,10 +66,10 @@ def test_archives_differ_in_the_members_that_are_named() -> None:
 # --- archives of somebody else ------------------------------------------------------------------------
 
 
-def with_tar(*more: Tuple[str, Dict[str, Any]], mode: str = "w:gz") -> bytes:
+def with_tar(*more: Tuple[str, Dict[str, Any]]) -> bytes:
     """Return TAR written again by tarfile, compressed, with some members more that have these fields."""
     buffer = io.BytesIO()
-    with tarfile.open(fileobj=io.BytesIO(TAR)) as old, tarfile.open(fileobj=buffer, mode=mode) as new:
+    with tarfile.open(fileobj=io.BytesIO(TAR)) as old, tarfile.open(fileobj=buffer, mode="w:gz") as new:
         for info in old.getmembers():
             new.addfile(info, old.extractfile(info))
         for name, fields in more:
@@ -87,8 +87,8 @@ TYPES = [
     (tarfile.FIFOTYPE, "is a pipe"),
     (tarfile.CHRTYPE, "is a character device"),
     (tarfile.BLKTYPE, "is a block device"),
-    (tarfile.CONTTYPE, "is of a type that ours never have: 7"),
-    (tarfile.GNUTYPE_SPARSE, "is of a type that ours never have: S"),
+    (tarfile.CONTTYPE, "is no regular file"),
+    (tarfile.GNUTYPE_SPARSE, "is a sparse file"),
 ]
 
 
@@ -97,8 +97,7 @@ TYPES = [
 def test_a_member_of_a_tar_that_is_no_file_is_named_and_not_followed(kind: bytes, said: str, target: str) -> None:
     names = ["l", "f/l"]
     theirs = with_tar(*((name, {"type": kind, "linkname": target}) for name in names))
-    slash = "/" * (kind == tarfile.DIRTYPE)  # by which tarfile ends the name of one
-    assert differences(TAR, theirs) == [f"{name}{slash}: {said}" for name in sorted(names)]
+    assert differences(TAR, theirs) == [f"{name}: {said}" for name in sorted(names)]
 
 
 def test_links_in_a_circle_are_two_links() -> None:
@@ -112,10 +111,9 @@ def test_the_same_members_in_another_tar_are_the_same() -> None:
     assert differences(TAR, with_tar(("f/aasm/empty.py", {}))) == ["f/aasm/empty.py: stands 2 times in it"]
 
 
-@pytest.mark.parametrize("key", ["size", "GNU.sparse.map", "GNU.sparse.name", "x\x1b[2K", "linkpath"])
-def test_a_header_by_which_readers_differ_is_named(key: str) -> None:
-    theirs = with_tar(("l", {"pax_headers": {key: "0"}}))
-    assert differences(TAR, theirs) == [f"l: has a header that ours never have: {key}".replace("\x1b", "\\u001b")]
+def test_a_sparse_file_is_not_blown_up() -> None:
+    holes = {"GNU.sparse.map": "0,0", "GNU.sparse.size": str(1 << 60)}
+    assert differences(TAR, with_tar(("l", {"pax_headers": holes}))) == ["l: is a sparse file"]
 
 
 def test_what_gzip_blows_up_is_not_unpacked_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,33 +133,26 @@ def header(name: bytes = b"n", size: bytes = b"0", kind: bytes = b"0", content: 
 
 
 END = bytes(1024)
+BACK = b"\xff" * 10 + b"\xfe\x00"  # -512: what follows the member is the member again
 BROKEN = {
-    "nothing": (b"", "ends too early"),
-    "no gzip": (b"\x1f\x8b nothing", "no gzip: "),
-    "a zip": (ZIP, "no gzip: "),
-    "a cut": (TAR[:-9], "ends too early"),
-    "more": (TAR + b"x", "something follows the end of the gzip stream"),
-    "no header": (gzip.compress(b"x" * 512 + END), "no header of a member at byte 0"),
-    "no end": (gzip.compress(header()), "no header of a member at byte 512"),
-    "a size below zero": (gzip.compress(header(size=b"\xff" * 12) + END), "no header of a member at byte 0"),
-    "a size with a sign": (gzip.compress(header(size=b"-1000") + END), "no header of a member at byte 0"),
-    "a huge size": (gzip.compress(header(size=b"7" * 11) + END), "ends within the member at byte 0"),
-    "no record": (gzip.compress(header(kind=b"x", size=b"5", content=b"0 a=b") + END), "no extended header"),
-    "a long record": (gzip.compress(header(kind=b"x", size=b"6", content=b"9 a=b\n") + END), "no extended header"),
+    "nothing": b"",
+    "no gzip": b"\x1f\x8b nothing",
+    "a zip": ZIP,
+    "a cut": TAR[:-9],
+    "more": TAR + b"x",
+    "no header": gzip.compress(b"x" * 512 + END),
+    "a size that leads back": gzip.compress(header(b"m") + header(size=BACK) + END),
+    "a huge size": gzip.compress(header(size=b"7" * 11) + END),
+    "no record": gzip.compress(header(kind=b"x", size=b"5", content=b"0 a=b") + END),
+    "a long record": gzip.compress(header(kind=b"x", size=b"6", content=b"9 a=b\n") + END),
+    "many records": gzip.compress(header(kind=b"x", size=b"6", content=b"6 a=b\n") * 5000 + header() + END),
 }
 
 
 @pytest.mark.parametrize("what", BROKEN)
 def test_a_broken_tar_gz_is_said_to_be_one(what: str) -> None:
-    data, said = BROKEN[what]
-    with pytest.raises(ValueError, match="^no archive of this project: tar.gz: ") as problem:
-        differences(TAR, data)
-    assert said in str(problem.value)
-
-
-def test_many_headers_for_one_member_are_no_recursion() -> None:
-    nested = header(kind=b"x", size=b"6", content=b"6 a=b\n") * 5000 + header()
-    assert differences(TAR, gzip.compress(nested + END))[-1] == "n: has a header that ours never have: a"
+    with pytest.raises(ValueError, match="^no archive of this project: tar.gz: ."):
+        differences(TAR, BROKEN[what])
 
 
 def with_zip(name: str = "l", content: bytes = b"", how: int = zipfile.ZIP_STORED, mode: int = 0) -> bytes:
@@ -188,21 +179,17 @@ ODD_ZIPS = {
     "link": (with_zip("l", b"/etc", mode=0o120777), "is a symbolic link"),
     "device": (with_zip("l", mode=0o060644), "is a block device"),
     "odd kind": (with_zip("l", mode=0o170644), "is no regular file"),
-    "far": (patched(with_zip(), b"PK\1\2", 42, 1 << 30, "<L"), "lies where no member can"),
-    "within another": (patched(with_zip(), b"PK\1\2", 42, 1, "<L"), "lies where no member can"),
-    "two headers": (patched(with_zip(), b"PK\3\4", 6, 1), "has a header that says something else than the central "
-                    "directory"),
-    "two names": (patched(with_zip(), b"PK\3\4", 30, ord("m"), "<B"), "has a header that says something else than the "
-                  "central directory"),
-    "checksum": (patched(patched(with_zip(), b"PK\3\4", 14, 1, "<L"), b"PK\1\2", 16, 1, "<L"), "has another checksum "
-                 "than it says"),
-}  # fmt: skip
+    "far": (patched(with_zip(), b"PK\1\2", 42, 1 << 30, "<L"), "cannot be read: "),
+    "within another": (patched(with_zip(), b"PK\1\2", 42, 1, "<L"), "cannot be read: "),
+    "two names": (patched(with_zip(), b"PK\3\4", 30, ord("m"), "<B"), "cannot be read: File name in directory"),
+    "checksum": (patched(with_zip(), b"PK\1\2", 16, 1, "<L"), "cannot be read: Bad CRC-32"),
+}
 
 
 @pytest.mark.parametrize("what", ODD_ZIPS)
 def test_a_member_of_a_zip_that_is_not_like_ours_is_named_and_not_read(what: str) -> None:
     data, said = ODD_ZIPS[what]
-    assert differences(ZIP, data) == [f"l: {said}"]
+    assert differences(ZIP, data)[-1].startswith(f"l: {said}")  # later Pythons find fault with what it overlaps, too
 
 
 def test_a_folder_and_a_second_member_of_a_zip_are_named() -> None:
@@ -217,13 +204,12 @@ def test_members_that_share_their_bytes_do_not_add_up() -> None:
     directory = one[one.rindex(b"PK\1\2") : -22]
     first = len(one) - 22 - len(directory)
     end = struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 60000, 60000, len(directory) * 60000, first, 0)
-    with pytest.raises(ValueError, match="zip: its central directory is broken, or its members overlap"):
+    with pytest.raises(ValueError, match="zip: its members are larger than it is"):
         differences(ZIP, one[:first] + directory * 60000 + end)
 
 
-@pytest.mark.parametrize("data", [b"", b"PK", TAR, ZIP[:-1], ZIP + b"x", patched(ZIP, b"PK\5\6", 10, 3),
-                                  patched(ZIP, b"PK\5\6", 10, 9), patched(ZIP, b"PK\5\6", 12, 1 << 30, "<L")],
-                         ids=lambda data: data[-8:].hex())  # fmt: skip
+@pytest.mark.parametrize("data", [b"", b"PK", TAR, ZIP[:-1], patched(ZIP, b"PK\5\6", 12, 1 << 30, "<L")],
+                         ids=["empty", "short", "tar", "cut", "long directory"])  # fmt: skip
 def test_a_broken_zip_is_said_to_be_one(data: bytes) -> None:
     with pytest.raises(ValueError, match="^no archive of this project: zip: "):
         differences(ZIP, data)
