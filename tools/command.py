@@ -71,7 +71,7 @@ class _Output:
 def said(problem: BaseException) -> str:
     """Return the one line about an exception: what, where, and what to do where the exception knows."""
     if isinstance(problem, OSError) and problem.strerror:
-        where = shown(os.fsdecode(problem.filename)) if isinstance(problem.filename, (str, bytes)) else ""
+        where = shown(os.fsdecode(problem.filename)) or "''" if isinstance(problem.filename, (str, bytes)) else ""
         remedy = "see that it is there, may be read or written, and has room"
         return f"{where}: {problem.strerror}; {remedy}" if where else f"{problem.strerror}; raise the limit (ulimit -a)"
     if isinstance(problem, MemoryError):

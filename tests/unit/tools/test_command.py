@@ -50,6 +50,7 @@ def raising(problem: BaseException) -> int:
         (OSError(errno.EACCES, "Permission denied", "a/b"), "a/b: Permission denied; see that it is there"),
         (OSError(errno.EACCES, "Permission denied", b"a/\xff"), "a/\\udcff: Permission denied; see"),
         (OSError(errno.ENOENT, "No such file or directory", "a\nerror: b"), "a\\nerror: b: No such file"),
+        (OSError(errno.ENOENT, "No such file or directory", ""), "'': No such file"),
         (OSError(errno.EMFILE, "Too many open files"), "Too many open files; raise the limit (ulimit -a)"),
         (MemoryError(), "there is not enough memory; raise the limit (ulimit -v)"),
         (TreeError("two\nlines"), "two lines"),
