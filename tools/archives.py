@@ -117,7 +117,7 @@ def write_all(directory: str, files: Mapping[str, bytes], modes: Mapping[str, in
         for path in passing.values():
             cleaning.callback(_remove, path)
         for name, data in files.items():
-            _write(passing[name], data, modes.get(name, otherwise))
+            write_new(passing[name], data, modes.get(name, otherwise))
         for name in files:
             os.replace(passing[name], os.path.join(directory, name))
 
@@ -127,10 +127,17 @@ def _remove(path: str) -> None:
         os.unlink(path)
 
 
-def _write(path: str, data: bytes, permissions: int) -> None:
+def write_new(path: str, data: bytes, permissions: int, lasting: bool = False) -> None:
+    """Write a file where there is none; the umask does not count. `lasting`: power may fail once it returns.
+
+    OSError that names the file; what was begun is then left to the caller, who alone knows what else to take back.
+    """
     try:
         with open(path, "xb") as file:
             file.write(data)
+            file.flush()  # whole before anybody may execute it
             os.fchmod(file.fileno(), permissions)
+            if lasting:
+                os.fsync(file.fileno())
     except OSError as problem:  # one of write(2) names no file
         raise OSError(problem.errno, problem.strerror, path) from None

@@ -21,7 +21,6 @@ import argparse
 import keyword
 import os
 import shlex
-import shutil
 import sys
 from pathlib import Path
 from typing import Dict, List, Optional, Sequence, Set, Tuple
@@ -44,6 +43,7 @@ from project import (  # noqa: E402
 )
 from revision import revision  # noqa: E402
 from tree_imports import listed  # noqa: E402
+from written import Written  # noqa: E402
 
 from aasm import copies, origin  # noqa: E402
 from aasm.errors import AasmError, UsageError, one_line  # noqa: E402
@@ -65,6 +65,9 @@ OF_SOME_PYTHONS = frozenset(
     "mailcap msilib msvcrt nis nntplib nt ossaudiodev pipes smtpd sndhdr spwd sunau telnetlib this tomllib turtledemo "
     "uu winreg winsound xdrlib".split()
 )
+# Modules that no Python lists although it has them, or imports them by itself when it starts: site.py
+NOT_LISTED = frozenset("test sitecustomize usercustomize xxlimited xxlimited_35 xxsubtype".split())
+LONGEST_NAME = 100  # letters; a file system takes 255 bytes (NAME_MAX), some only 143, and the copy is made beside it
 Files = Dict[str, bytes]  # by the name beneath the copy
 
 
@@ -116,9 +119,11 @@ _MADE = (origin.REVISION, origin.MANIFEST)
 
 def check_name(name: str) -> str:
     """Return a name that the package may have; UsageError for any other."""
-    remedy = "give it a name of letters, digits and _"
+    remedy = "give it a name of the letters a to z and A to Z, digits and _, that begins with no digit and no __"
     if not (name.isascii() and name.isidentifier()) or name.startswith("__"):
         raise UsageError(f"{one_line(name)!r} is no name for a top-level package", "--package", remedy)
+    if len(name) > LONGEST_NAME:
+        raise UsageError(f"this name has {len(name)} letters", "--package", f"give it one of at most {LONGEST_NAME}")
     if keyword.iskeyword(name) or name in standard_modules():
         raise UsageError(f"{name!r} is a word or a module of Python", "--package", "give it another name")
     return name
@@ -126,39 +131,30 @@ def check_name(name: str) -> str:
 
 def standard_modules() -> Set[str]:
     """Return the names of Python's own modules: of this Python, and of every other that is supported."""
-    return {*listed(), *OF_SOME_PYTHONS, *getattr(sys, "stdlib_module_names", ()), *sys.builtin_module_names}
+    of_this_one = {*getattr(sys, "stdlib_module_names", ()), *sys.builtin_module_names}
+    return {*listed(), *OF_SOME_PYTHONS, *NOT_LISTED, *of_this_one}
 
 
 def write(dest: str, name: str, files: Files) -> str:
-    """Write a copy into the directory `dest`, which is made; return its place. UsageError when something is there."""
+    """Write a copy into the directory `dest`, which is made; return its place. All of it or nothing.
+
+    UsageError when something is there, OSError with its path.
+    """
     place = os.path.join(dest, name)
     if os.path.lexists(dest) and not os.path.isdir(dest):
         raise UsageError("is no directory", dest, "name the directory that the copy is to lie in")
     if os.path.lexists(place):
         raise UsageError("exists already", place, "remove it first, or compare it with --check")
-    if not os.path.isdir(dest):
-        os.makedirs(dest)
-        os.chmod(dest, 0o755)
     temporary = os.path.join(dest, f".{name}.{os.urandom(6).hex()}")
+    made = Written()
     try:
         for file, data in files.items():
-            _put(temporary, file, data)
+            made.file(os.path.join(temporary, file), data)
         os.rename(temporary, place)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+    except BaseException:
+        made.take_back()
+        raise
     return place
-
-
-def _put(top: str, name: str, data: bytes) -> None:
-    path = os.path.join(top, name)
-    folder = os.path.dirname(path)
-    os.makedirs(folder, exist_ok=True)
-    while len(folder) >= len(top):  # whatever the umask is
-        os.chmod(folder, 0o755)
-        folder = os.path.dirname(folder)
-    with open(path, "xb") as file:
-        file.write(data)
-    os.chmod(path, 0o644)
 
 
 # --- checking -----------------------------------------------------------------------------------------
@@ -203,6 +199,8 @@ def parser() -> argparse.ArgumentParser:
 
 def carry_out(options: argparse.Namespace) -> int:
     name = check_name(options.package)
+    if not options.dest:
+        raise UsageError("is the empty text", "DEST", "name the directory that the copy is to lie in; here is .")
     unmodified = _check_tree(contents(options.part, None), options.modified)
     place = os.path.join(options.dest, name)
     if options.check:
