@@ -11,6 +11,7 @@ import importlib.util
 import marshal
 import os
 import re
+import sys
 import types
 from typing import Any, Iterator, NamedTuple
 
@@ -116,9 +117,23 @@ def listing_beside(copy: Copy) -> Listing | None:
     """Return the listing that lies with a copy; None when there is none."""
     kind = origin.kind_of(copy)
     if kind is None:
-        return None
+        return _listing_among_others(copy)
     path = os.path.join(copy.root, kind.listing)
     return listing(copy.read(kind.listing, MAX_BYTES), path) if copy.archive else read_listing(path)
+
+
+def _listing_among_others(copy: Copy) -> Listing | None:
+    """Return the SBOM of a zip archive that holds other code as well, if it lists this package.
+
+    What else lies there may be an application's, or was put there later: then it is too much.
+    """
+    if copy.archive != copy.root or copy.package != NAME or not copy.has(SBOM):
+        return None
+    try:
+        found = listing(copy.read(SBOM, MAX_BYTES), os.path.join(copy.root, SBOM))
+    except UsageError:  # that of something else, in whatever form
+        return None
+    return None if found.of_package or f"{NAME}/__init__.py" not in found.digests else found
 
 
 # --- comparing ----------------------------------------------------------------------------------------
@@ -257,3 +272,45 @@ def _same(one: Any, other: Any) -> bool:
     if isinstance(one, frozenset):
         return sorted(map(repr, one)) == sorted(map(repr, other))
     return repr(one) == repr(other)
+
+
+# --- modules that stand in for Python's own -----------------------------------------------------------
+
+
+def stand_ins(package: str) -> dict[str, str]:
+    """Return the loaded modules that are called like one of Python's and are none of its own: their files by name.
+
+    `package` is the name of ours. What such a module did, nobody knows; one that hides is not found.
+    """
+    places = _places_of_python()
+    found = {}
+    for name, module in sorted(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        ours = name == "__main__" or f"{name}.".startswith(f"{package}.")
+        if isinstance(file, str) and not ours and _is_of_python(name.split(".")[0], places):
+            if not any(os.path.realpath(file).startswith(place + os.sep) for place in places) or _of_others(file):
+                found[name] = file
+    return found
+
+
+def _places_of_python() -> list[str]:
+    """Return the folders, or archives, that this Python's library is in."""
+    version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
+    prefixes = {sys.base_prefix, sys.base_exec_prefix}
+    folders = {os.path.join(prefix, lib, version) for prefix in prefixes for lib in ("lib", sys.platlibdir)}
+    archives = {folder.replace(version, version.replace(".", "") + ".zip") for folder in folders}
+    found = {*folders, *archives, os.path.dirname(os.__file__)}  # the last: of a Python that was built otherwise
+    return sorted(map(os.path.realpath, found))
+
+
+def _is_of_python(name: str, places: list[str]) -> bool:
+    names = getattr(sys, "stdlib_module_names", None)  # Python 3.10
+    if names is not None:
+        return name in names
+    files = (os.path.join(place, name) for place in places)
+    return any(os.path.isdir(path) or os.path.isfile(f"{path}.py") for path in files)
+
+
+def _of_others(file: str) -> bool:
+    """Say whether a file lies where packages of others are installed, beneath the library as these may be."""
+    return not {"site-packages", "dist-packages"}.isdisjoint(file.split(os.sep))

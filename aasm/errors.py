@@ -138,9 +138,9 @@ def unforeseen(problem: Exception) -> AasmError:
 
 def _missing(problem: ImportError) -> AasmError:
     name = problem.name or "a module"
-    if name.startswith(__name__.rpartition(".")[0] + "."):  # a part of the package, or a copy that lost a file
+    if f"{name}.".startswith(__name__.rpartition(".")[0] + "."):  # a part of the package, or a copy that lost a file
         what = f"this copy of aasm does not have all that this command needs ({problem.msg})"
-        remedy = "use a copy of the whole, or see `self-verify` if this is one"
+        remedy = "use a copy of the whole, or see `self-verify` if this is one; copy it anew where that fails too"
         return UsageError(what, os.path.dirname(__file__), remedy)
     remedy = "use a Python with its whole standard library, and the libraries and the memory that this takes"
     return HostError(f"this Python cannot load {name}: {problem}", sys.executable or "python", remedy)

@@ -115,7 +115,7 @@ def install(where: Places, top: str) -> List[str]:
     content = installation(where)
     record = os.path.join(where.modules, Project(ROOT).dist_info, RECORD)
     compiled = {path: _cached(path) for path in content if path.endswith(".py")}
-    _expect_room([*content, *compiled.values(), record], where, top)
+    _expect_room([*content, *compiled.values()], where, top)
     made = Written()
     try:
         remove(path for folder in _begun(where, top) for path in (folder, os.path.join(folder, RECORD)))

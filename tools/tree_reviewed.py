@@ -142,6 +142,8 @@ IMPORTS = (
     Row("aasm/copies.py", "import", "importlib.util", "_states _is_used", "where compiled files lie, and which count"),
     Row("aasm/copies.py", "code", "compile marshal.dumps marshal.loads types.CodeType", "(top) _state _same",
         "`self-verify` compiles the sources and compares with what compiled files hold; executes nothing of it"),
+    Row("aasm/copies.py", "import", "sys.modules", "stand_ins",
+        "`self-verify` asks which file each loaded module is from; changes nothing"),
     Row("aasm/trusted.py", "import", "sys.modules sys.path",
         "_script _import_path _places_for_modules _links_to_modules",
         "lists every place that code comes from, so that no grant lets a program write there; changes none"),

@@ -45,25 +45,37 @@ def main(args: list[str]) -> int:
     """Carry out `self-verify`; return the exit code."""
     options = _parser().parse_args(args)
     copy = origin.running()
-    stated = copies.read_listing(options.against) if options.against is not None else copies.listing_beside(copy)
-    compared = copies.compare(copy, stated) if stated else None
-    compiled = copies.compiled(copy)
-    facts = _facts(copy, stated, compared, compiled)
-    say(_as_json(facts) if options.json else "\n".join(map(one_line, _lines(facts))))
-    if compared is None:
+    try:
+        facts = _facts(copy, options.against)
+        text = _as_json(facts) if options.json else "\n".join(map(one_line, _lines(facts)))
+    except Exception:  # noqa: BLE001 - of whatever kind: first of all, whose modules were at work has to be said
+        _expect_pythons_own()
+        raise
+    _expect_pythons_own()
+    say(text)
+    if facts["same"] is None:
         complain_of(UsageError("there is nothing to compare with", copy.place, "name a list of its files by --against"))
         return USAGE
     return OK if facts["same"] else INVALID
 
 
-def _facts(
-    copy: origin.Copy, stated: copies.Listing | None, compared: copies.Comparison | None, compiled: copies.Compiled
-) -> dict[str, Any]:
+def _expect_pythons_own() -> None:
+    """Raise UsageError when a module was loaded in the place of one of Python's: nothing here is an answer then."""
+    for name, file in copies.stand_ins(__name__.rpartition(".cli.")[0]).items():
+        what = f"was loaded in the place of Python's own {name}, so there is no answer"
+        raise UsageError(what, file, "start this with python3 -I, and take that file away if it is still loaded")
+
+
+def _facts(copy: origin.Copy, against: str | None) -> dict[str, Any]:
+    stated = copies.read_listing(against) if against is not None else copies.listing_beside(copy)
+    compared = copies.compare(copy, stated) if stated else None
+    compiled = copies.compiled(copy)
     kind, code = origin.kind_of(copy), origin.Reading(copy).finish()
+    unknown = "a zip archive with other code in it" if copy.archive else "a copy of unknown kind"
     return {
         "schema": SCHEMA,
         "copy": copy.place,
-        "kind": kind.word if kind else "a copy of unknown kind",
+        "kind": kind.word if kind else unknown,
         "version": __version__,
         "revision": code.revision,
         "code_digest": code.code_digest,

@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any, Callable, Dict, List
 
@@ -198,6 +199,36 @@ def test_an_archive_is_compared_as_a_whole(tmp_path: Path) -> None:
     assert (facts["same"], facts["extra"]) == (False, ["aasm/x", "json/py"])
 
 
+def test_a_module_that_was_put_into_an_archive_is_too_much(tmp_path: Path) -> None:
+    archive = copied.archive(tmp_path / "a.pyz")
+    with zipfile.ZipFile(archive, "a") as changed:
+        changed.writestr("json.py", "raise SystemExit('was imported')")
+    done = run(archive, "self-verify")
+    assert (done.returncode, done.stderr) == (1, ""), done
+    assert "copy: " + f"{archive} (a zip archive with other code in it)" in done.stdout
+    assert "\ntoo much: json.py\n" in done.stdout and "\nrevision: unknown\n" in done.stdout
+
+
+@pytest.mark.parametrize("text", ["loads = dumps = None", "from re import *"])
+def test_a_module_in_the_place_of_one_of_pythons_leaves_no_answer(tmp_path: Path, text: str) -> None:
+    """Whether it breaks what is to be done, or nothing can be seen of it."""
+    archive = copied.archive(tmp_path / "a.pyz")
+    (tmp_path / "json.py").write_text(f"from json import *\n{text}\n" if "=" in text else text)
+    command = [sys.executable, "-B", str(archive), "self-verify", "--json"]
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    line = one_error(done)
+    assert line.startswith(f"error: {tmp_path}/json.py: was loaded in the place of Python's own json, so there is no")
+    assert done.stdout == ""
+
+
+def test_what_python_itself_loads_stands_in_for_nothing() -> None:
+    code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); import json, zlib, ctypes, xml.dom, email.mime, unittest\n"
+    code += "from aasm import copies; print(copies.stand_ins('aasm'))"
+    for words in ([], ["-I", "-S"]):
+        assert subprocess.check_output([sys.executable, *words, "-c", code], text=True) == "{}\n"
+
+
 def test_the_kinds_of_copies_are_told_apart(tmp_path: Path) -> None:
     for make, word in ((copied.wheel, "an installed package"), (copied.tree, "a source tree")):
         facts = json.loads(run(make(tmp_path / make.__name__), "self-verify", "--json").stdout)
@@ -223,6 +254,14 @@ def test_a_whole_copy_that_lost_a_file_says_so_too_and_self_verify_names_it(fold
     line = one_error(run(folder, "policy", "show", "--policy", "x"))
     assert "'cascade'" in line and "see `self-verify` if this is one" in line
     assert "missing: acme/policy/cascade.py\n" in run(folder, "self-verify").stdout
+
+
+@pytest.mark.parametrize("name", ["copies.py", "origin.py", "receipt/canonical.py", "cli/self_verify.py"])
+def test_a_copy_that_lost_a_part_of_self_verify_is_not_a_matter_of_python(folder: Path, name: str) -> None:
+    (folder / name).unlink()
+    line = one_error(run(folder, "self-verify"))
+    assert line.startswith(f"error: {folder}: this copy of aasm does not have all that this command needs ("), line
+    assert "copy it anew" in line
 
 
 def test_a_module_of_python_that_is_missing_is_no_matter_of_the_copy(folder: Path) -> None:

@@ -7,13 +7,15 @@ from __future__ import annotations
 import ast
 import json
 import os
+import pkgutil
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Dict, List
+from typing import Any, Dict, List, Optional
 
+import archives
 import pytest
 import vendor
 from project import PACKAGE, ROOT, package_modules, parsed, python_files
@@ -112,6 +114,7 @@ def test_a_copy_is_the_same_whoever_makes_it_and_when(tmp_path: Path) -> None:
 
 NO_NAMES = (
     "", "a.b", "a-b", "1a", "a b", "class", "None", "async", "json", "os", "sys", "_signal", "tomllib", "distutils",
+    "test", "sitecustomize", "xxsubtype", "x" * 101,
     "__main__", "\u00fc", "\ufb01", "a/b", "..", "a\nb",
 )  # fmt: skip
 
@@ -125,11 +128,12 @@ def test_a_name_that_no_package_should_have_is_refused(
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.skipif(sys.version_info < (3, 10), reason="Python 3.9 cannot list its own standard library")
 def test_every_module_of_this_python_is_known() -> None:
     """Also to a Python that does not have it, or cannot list its own."""
-    known = {*vendor.listed(), *vendor.OF_SOME_PYTHONS}
-    public = {name for name in getattr(sys, "stdlib_module_names", ()) if not name.startswith("_")}
+    known = {*vendor.listed(), *vendor.OF_SOME_PYTHONS, *vendor.NOT_LISTED}
+    library = os.path.dirname(os.__file__)
+    there = {module.name for module in pkgutil.iter_modules([library, os.path.join(library, "lib-dynload")])}
+    public = {name for name in {*getattr(sys, "stdlib_module_names", ()), *there} if not name.startswith("_")}
     assert public - known == set()
 
 
@@ -152,18 +156,39 @@ def test_what_exists_is_never_written_over(tmp_path: Path, capsys: pytest.Captur
     assert sorted(os.listdir(tmp_path)) == ["aasm", "acme", "file"] and os.listdir(tmp_path / "aasm") == []
 
 
-def test_a_copy_is_there_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real, calls = vendor._put, []
+@pytest.mark.parametrize("problem, code", [(OSError(28, os.strerror(28), "x"), 2), (KeyboardInterrupt(), None)])
+@pytest.mark.parametrize("dest", [".", "a/b"])
+def test_a_copy_is_there_whole_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dest: str, problem: BaseException, code: Optional[int]
+) -> None:
+    real, calls = archives.write_new, []
 
-    def put(top: str, name: str, data: bytes) -> None:
-        calls.append(name)
+    def write(path: str, *more: Any) -> None:
+        calls.append(path)
+        real(path, *more)
         if len(calls) == 40:
-            raise OSError(28, os.strerror(28), name)
-        real(top, name, data)
+            raise problem
 
-    monkeypatch.setattr(vendor, "_put", put)
-    assert vendor.main([str(tmp_path)]) == 2
+    monkeypatch.setattr(archives, "write_new", write)
+    found = vendor.main([str(tmp_path / dest)])
+    assert found == code if code else found > 2
     assert len(calls) == 40 and os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("words", [[""], ["", "--check"]])
+def test_an_empty_name_of_a_directory_is_refused(capsys: pytest.CaptureFixture[str], words: List[str]) -> None:
+    assert vendor.main(words) == 2
+    assert _one_error(capsys).startswith("error: DEST: is the empty text; name the directory")
+
+
+def test_the_remedy_for_a_name_is_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("\u00e9", "\u00fcn\u00ef", "__x"):
+        assert vendor.main([str(tmp_path), "--package", name]) == 2
+        assert "of the letters a to z and A to Z, digits and _, that begins with no " in _one_error(capsys)
+    assert vendor.main([str(tmp_path / "new"), "--package", "x" * 300]) == 2
+    assert _one_error(capsys) == "error: --package: this name has 300 letters; give it one of at most 100\n"
+    assert os.listdir(tmp_path) == []
+    assert vendor.main([str(tmp_path / "new"), "--package", "x" * 100]) == 0
 
 
 @pytest.mark.parametrize("words", [[], ["a", "b"], ["--part", "half", "x"], ["--no-such", "x"], ["--pack", "x", "y"]])
@@ -295,6 +320,16 @@ def test_another_part_is_another_copy(tmp_path: Path, capsys: pytest.CaptureFixt
     copied.vendored(tmp_path, "acme", "verifier")
     assert vendor.main([str(tmp_path), "--package", "acme", "--check"]) == 1
     assert "missing: acme/run.py\n" in capsys.readouterr().out
+
+
+def test_a_link_counts_as_the_file_that_it_leads_to(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder, words = copied.vendored(tmp_path), [str(tmp_path), "--package", "acme", "--check"]
+    (folder / "errors.py").rename(tmp_path / "elsewhere")
+    (folder / "errors.py").symlink_to(tmp_path / "elsewhere")
+    assert vendor.main(words) == 0
+    (tmp_path / "elsewhere").write_text("other")
+    assert vendor.main(words) == 1
+    assert "differs: acme/errors.py\n" in capsys.readouterr().out
 
 
 def test_compiled_files_of_a_copy_are_compared_with_its_sources(
