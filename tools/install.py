@@ -152,9 +152,7 @@ def _expect_no_other(where: Places, top: str) -> None:
     pattern = os.path.join(glob.escape(top + where.prefix), "lib*", "python*", "*-packages", f"{PACKAGE}-*{INFO}")
     others = [path for path in sorted(glob.glob(pattern)) if os.path.dirname(path) != top + where.modules]
     if others:
-        script = top + os.path.join(where.scripts, PACKAGE)
-        remedy = f"remove it first: --uninstall by that Python, which {script} names"
-        raise TreeError(f"{others[0]}: is installed for another Python; {remedy}")
+        raise TreeError(f"{others[0]}: is installed for another Python; to remove it, run --uninstall with that Python")
 
 
 def _cached(path: str) -> str:

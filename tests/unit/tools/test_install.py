@@ -297,7 +297,7 @@ def test_another_version_or_a_stranger_says_what_to_do(tmp_path: Path, monkeypat
         install.install(where, "")
     other = where._replace(modules=where.modules.replace("/python3.", "/python3.9"))
     for act in (install.install, install.uninstall):
-        with pytest.raises(TreeError, match="is installed for another Python; .* by that Python, which .*/bin/aasm na"):
+        with pytest.raises(TreeError, match="is installed for another Python; to remove it, run --uninstall with"):
             act(other, "")
     install.uninstall(where, "")
     (tmp_path / "p" / "bin").mkdir()
