@@ -30,9 +30,9 @@ def _parser() -> Parser:
         description="Compare the running copy of aasm, file by file, with the list that lies with it: the manifest of "
         "a vendored copy, or the SBOM of an installed package, of a zip archive or of a checkout.",
         epilog="Exit status: 0 when it is the same, 1 when a file differs, is missing or is too much, 2 for a wrong "
-        "command line or when there is no answer: nothing to compare with, a module in the place of Python's own. A copy "
-        "that was changed on purpose can say anything about itself; the last line is a command that checks it from "
-        "outside.",
+        "command line or when there is no answer: nothing to compare with, a module in the place of Python's own. A "
+        "copy that was changed on purpose can say anything about itself; the last line is a command that checks it "
+        "from outside.",
         allow_abbrev=False,
         formatter_class=_Formatter,
     )

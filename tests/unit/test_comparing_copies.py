@@ -166,15 +166,6 @@ def test_every_change_is_named(folder: Path, name: str) -> None:
     assert not found.same
 
 
-def test_a_link_counts_as_the_file_that_it_leads_to(folder: Path, tmp_path: Path) -> None:
-    """As build systems make copies: Python executes what it leads to."""
-    (folder / "errors.py").rename(tmp_path / "elsewhere")
-    (folder / "errors.py").symlink_to(tmp_path / "elsewhere")
-    assert compared(folder).same
-    (tmp_path / "elsewhere").write_text("other")
-    assert compared(folder).differs == ("acme/errors.py",)
-
-
 def test_compiled_files_and_empty_folders_are_no_change(folder: Path) -> None:
     _written("__pycache__/errors.cpython-39.pyc")(folder)
     (folder / "empty").mkdir()

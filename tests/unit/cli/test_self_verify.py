@@ -133,6 +133,16 @@ def test_another_list_can_be_named(folder: Path, tmp_path: Path) -> None:
     assert run(folder, "self-verify").returncode == 1
 
 
+def test_a_link_counts_as_the_file_that_it_leads_to(folder: Path, tmp_path: Path) -> None:
+    """Python executes that one; build systems make copies of links."""
+    (folder / "errors.py").rename(tmp_path / "elsewhere")
+    (folder / "errors.py").symlink_to(tmp_path / "elsewhere")
+    assert run(folder, "self-verify").returncode == 0
+    (tmp_path / "elsewhere").write_bytes((tmp_path / "elsewhere").read_bytes() + b"\n")
+    done = run(folder, "self-verify")
+    assert done.returncode == 1 and "differs: acme/errors.py\n" in done.stdout
+
+
 WRONG: Dict[str, List[str]] = {
     "a word": ["x"],
     "an option": ["--no-such"],
