@@ -62,8 +62,8 @@ PAPERS = ("LICENSE", "NOTICE")
 # Modules that only some of the supported Pythons have; tools/stdlib.txt lists those that all have.
 OF_SOME_PYTHONS = frozenset(
     "aifc antigravity asynchat asyncore audioop binhex cgi cgitb chunk crypt distutils formatter idlelib imghdr imp "
-    "lib2to3 mailcap msilib msvcrt nis nntplib nt ossaudiodev parser pipes smtpd sndhdr spwd sunau symbol telnetlib this "
-    "tomllib turtledemo uu winreg winsound xdrlib".split()
+    "lib2to3 mailcap msilib msvcrt nis nntplib nt ossaudiodev parser pipes smtpd sndhdr spwd sunau symbol telnetlib "
+    "this tomllib turtledemo uu winreg winsound xdrlib".split()
 )
 # Modules that no Python lists although it has them, or imports them by itself when it starts: site.py
 NOT_LISTED = frozenset("test sitecustomize usercustomize xxlimited xxlimited_35 xxsubtype".split())
