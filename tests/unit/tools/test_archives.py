@@ -261,12 +261,12 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("at", range(4))
-@pytest.mark.parametrize("call", ["_write", "os.replace"])
+@pytest.mark.parametrize("call", ["write_new", "os.replace"])
 def test_what_ends_the_writing_leaves_nothing_behind(
     call: str, at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whether it comes before, between or after the steps."""
-    true, steps = getattr(archives, call) if call == "_write" else os.replace, iter(range(4))
+    true, steps = getattr(archives, call) if call == "write_new" else os.replace, iter(range(4))
 
     def interrupted(*words: Any) -> None:
         step = next(steps)
