@@ -30,6 +30,8 @@ from project import (
     shown,
 )
 
+TESTS = "tests"
+
 
 class Finding(NamedTuple):
     """What a rule has against a file: the path from the top of the tree, the line (from 1), the rule, and what."""
@@ -138,6 +140,10 @@ class Tree:
         if path not in self._imports:
             self._imports[path] = imports_of(self.parsed(path), path, self.modules, self.root)
         return self._imports[path]
+
+    def tools(self) -> List[Path]:
+        """Return the Python files that are neither of the package nor tests, wherever they lie."""
+        return [path for path in self._python if path.relative_to(self.root).parts[0] not in (PACKAGE, TESTS)]
 
     def own(self) -> List[Path]:
         """Return the Python files of the package."""

@@ -4,18 +4,19 @@
 
 It reads names and follows them through imports, aliases and our own modules; nothing is executed. It is built to err
 on one side: what cannot be decided is a finding. A module that is handed on as a value, an attribute whose name is
-computed, a namespace taken as data, a frame, a name that no table knows: each is `hidden`, until a row says why not.
-What a function does with an object that it was given is seen where that object was made.
+computed, a namespace taken as data, a frame, the class of an object, a name that no table knows: each is `hidden`,
+until a row says why not. What a function does with an object that it was given is seen where that object was made.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from typing import Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple, Union
+from pathlib import Path
+from typing import Dict, FrozenSet, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple, Union
 
+import tree_classes as classes
 import tree_kinds as kinds
-from project import PACKAGE
 from tree import Finding, Tree
 from tree_names import Index, Names, Target, chain
 from tree_reviewed import REVIEWED, Row
@@ -77,12 +78,15 @@ class Scanner(ast.NodeVisitor):
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         self._all((*node.decorator_list, *node.bases, *node.keywords))
+        self._binds(node, node.name)
         self._inside(node.name, Scope(set(), set()), node.body)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        self._binds(node, node.name, kinds.DEFINABLE)
         self._function(node, node.name, node.decorator_list, node.body, node.returns)
 
     def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> None:
+        self._binds(node, node.name)
         self._function(node, node.name, node.decorator_list, node.body, node.returns)
 
     def visit_Lambda(self, node: ast.Lambda) -> None:
@@ -118,28 +122,41 @@ class Scanner(ast.NodeVisitor):
         self._annotation(node.annotation)
         self._all((node.target, node.value))
 
+    def _binds(self, node: ast.AST, name: str, allowed: FrozenSet[str] = kinds.BINDABLE) -> None:
+        if (kinds.is_dunder(name) or name in kinds.HOOKS) and name not in allowed:
+            self.note(node, "hidden", name, "changes what Python itself goes by")
+
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
+        self._binds(node, node.name or "")
+        self.generic_visit(node)
+
     # Imports.
 
     def visit_Import(self, node: ast.Import) -> None:
         for alias in node.names:
             self._imported(node, alias.name)
+            self._binds(node, alias.asname or "")
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         where = self.names.where(node)
         self._imported(node, where)
+        for alias in node.names:
+            self._binds(node, alias.asname or alias.name)
         if any(alias.name == "*" for alias in node.names):
             self.note(node, "hidden", f"{where}.*", "binds names that stand nowhere")
 
     def _imported(self, node: ast.AST, name: str) -> None:
         if not self.names.index.is_own(name) and not kinds.is_module(name.split(".")[0]):
             self.note(node, "hidden", name, "a module that tools/tree_kinds.py does not know")
+        top = name.split(".")[0]
+        if top in kinds.IMPORTED and not self.names.index.is_own(name):
+            self.note(node, kinds.IMPORTED[top], top)
 
     # Names and attributes.
 
     def visit_Name(self, node: ast.Name) -> None:
         if not isinstance(node.ctx, ast.Load):
-            if node.id.startswith("__") and node.id.endswith("__") and node.id not in kinds.DUNDERS:
-                self.note(node, "hidden", node.id, "changes what Python itself goes by")
+            self._binds(node, node.id)
             return
         if self._is_local(node.id):
             return
@@ -151,6 +168,12 @@ class Scanner(ast.NodeVisitor):
             self._opening(node, kinds.OPEN)
         elif node.id in kinds.ATTRIBUTE_BY_NAME and node.id != "hasattr":  # which hands out nothing
             self.note(node, "hidden", node.id, "the name of the attribute is computed, or it is handed on")
+        elif node.id == "type":
+            if not classes.asks_for_a_class(self._parents, self._constant, self._is_built_in):
+                self.note(node, "hidden", "type", "it hands out a class: what can be made with that is not seen")
+        elif node.id == "super":
+            if not classes.is_plain_super(self._parents):
+                self.note(node, "hidden", "super", "of which class and object is computed, or it is handed on")
         else:
             self.note(node, kinds.builtin_kind(node.id), node.id)
 
@@ -162,11 +185,30 @@ class Scanner(ast.NodeVisitor):
             self._target(node, target)
         of_objects = {name for target in found for name in target.beyond} if found else {node.attr}
         for name in sorted(of_objects):
-            self.note(node, kinds.method_kind(name), f".{name}")
+            self._of_object(node, name)
         if node.attr in of_objects:
             self._method(node)
         if not found:
             self.visit(node.value)
+
+    def _of_object(self, node: ast.Attribute, name: str) -> None:
+        """Note what an attribute of who knows what can do; `name` is that of `node`, or of a link before it."""
+        stored = not isinstance(node.ctx, ast.Load) and name == node.attr
+        if name == node.attr and classes.is_method_of_super(node, self._call_of(node)):
+            return
+        if kinds.is_dunder(name) and stored:
+            self.note(node, "hidden", f".{name}", "changes what Python itself goes by")
+        elif self.names.index.is_foreign(name):
+            self.note(node, "hidden", f".{name}", "private to a class that is not ours")
+        else:
+            self.note(node, kinds.method_kind(name), f".{name}")
+
+    def _is_built_in(self, name: str) -> bool:
+        return name in kinds.BUILTIN_CLASSES and not self.names.binds(name) and not self._is_local(name)
+
+    def _constant(self, node: ast.expr) -> Optional[ast.expr]:
+        local = isinstance(node, ast.Name) and self._is_local(node.id)
+        return None if local else self.names.constant(node)
 
     def _target(self, node: ast.AST, found: Target) -> None:
         """Note what a name stands for, once imports are followed."""
@@ -207,11 +249,13 @@ class Scanner(ast.NodeVisitor):
             self.note(node, "write", what, _WRITES)
 
     def _method(self, node: ast.Attribute) -> None:
-        """Note the two methods whose names alone say too little: replace and open."""
+        """Note the methods whose names alone say too little: replace, open and format."""
         call = self._call_of(node)
         if node.attr == "replace" and (call is None or (len(call.args) == 1 and not call.keywords)):
             self.note(node, "write", ".replace", "with one argument: it renames a file")
-        if node.attr == "open" and call is not None and not _only_reads(call, 0):
+        if node.attr in kinds.TEMPLATES and not classes.is_seen_template(node, call, self._constant):
+            self.note(node, "hidden", f".{node.attr}", "which attributes its template takes is not seen")
+        if node.attr == "open" and call is not None and not (_only_reads(call, 0) and _only_reads(call, 1)):
             of_this_file = isinstance(node.value, ast.Name) and node.value.id == "self" and self.names.defines("open")
             if not of_this_file:
                 self.note(node, "write", ".open", _WRITES)
@@ -278,11 +322,11 @@ def _only_reads(call: ast.Call, place: int) -> bool:
     return isinstance(mode, ast.Constant) and isinstance(mode.value, str) and not set(mode.value) & set("wax+")
 
 
-def uses(tree: Tree, folder: str) -> Dict[str, List[Use]]:
-    """Return, for each file beneath `folder`, every use that has a kind, in the order of lines and without repeats."""
+def uses(tree: Tree, paths: Iterable[Path]) -> Dict[str, List[Use]]:
+    """Return, for each of the files `paths`, every use that has a kind, in the order of lines and without repeats."""
     index = Index(tree)
     found: Dict[str, List[Use]] = {}
-    for path in tree.python(folder):
+    for path in paths:
         scanner = Scanner(index.names(path))
         scanner.visit(tree.parsed(path))
         found[tree.name(path)] = sorted(set(scanner.uses))
@@ -307,15 +351,15 @@ def compared(found: Dict[str, List[Use]], rows: Sequence[Row], home: str) -> Ite
 
 def of_package(tree: Tree, rows: Sequence[Row] = REVIEWED) -> Iterator[Finding]:
     """Yield what the package can do and no reviewed row explains."""
-    yield from compared(uses(tree, PACKAGE), rows, "tools/tree_reviewed.py")
+    yield from compared(uses(tree, tree.own()), rows, "tools/tree_reviewed.py")
 
 
 def of_tools(tree: Tree, rows: Sequence[Row] = REVIEWED_TOOLS) -> Iterator[Finding]:
-    """Yield what the tools can do and no reviewed row explains."""
-    yield from compared(uses(tree, "tools"), rows, "tools/tree_reviewed_tools.py")
+    """Yield what the tools, and whatever else is neither package nor test, can do and no reviewed row explains."""
+    yield from compared(uses(tree, tree.tools()), rows, "tools/tree_reviewed_tools.py")
 
 
 RULES = (
     ("effects", "what the package does to the world is in the reviewed table", of_package),
-    ("effects of tools", "what the tools do to the world is in the reviewed table", of_tools),
+    ("effects of tools", "what all other code but the tests does to the world is in the reviewed table", of_tools),
 )

@@ -19,6 +19,7 @@ KINDS = {
     "import": "imports by a computed name, or changes where imports are looked for",
     "code": "runs text or data as a program: exec, eval, compile, -c, pickle, debuggers",
     "process": "creates a process, or replaces this one by a program",
+    "thread": "starts a thread, or is of use to threads alone",
     "network": "creates a socket, of whatever family, or speaks a protocol",
     "write": "changes a file or what there is in a directory, or is not seen to do nothing but read",
     "native": "calls machine code: ctypes, mapped memory, a system call by its number",
@@ -31,11 +32,11 @@ KINDS = {
 # Modules of which everything is harmless: they compute, or read what they are told to read. Their own imports and
 # their names with an underscore are not theirs to give away, see `kind_of`.
 _PLAIN = (
-    "__future__ abc array ast base64 binascii bisect calendar collections collections.abc colorsys configparser "
-    "contextlib contextvars copy csv dataclasses datetime decimal difflib errno fnmatch fractions "
+    "__future__ abc array ast base64 binascii bisect collections collections.abc colorsys configparser "
+    "contextvars csv datetime decimal difflib errno fnmatch fractions "
     "genericpath getopt glob graphlib grp hashlib heapq hmac ipaddress itertools keyword math numbers os.path "
-    "posixpath pprint pwd queue random re reprlib secrets select shlex stat statistics string stringprep struct "
-    "textwrap token tokenize tomllib traceback unicodedata urllib.parse warnings weakref zlib"
+    "posixpath pprint pwd queue random re reprlib secrets select shlex stat statistics stringprep struct "
+    "textwrap token tokenize tomllib traceback unicodedata urllib.parse warnings zlib"
 )
 _WHOLE: Dict[str, str] = {  # modules that are of one kind as a whole
     "import": "imp importlib modulefinder pkgutil runpy site zipimport",
@@ -45,6 +46,7 @@ _WHOLE: Dict[str, str] = {  # modules that are of one kind as a whole
     "network": "asyncio ftplib http imaplib nntplib poplib smtplib socketserver ssl telnetlib urllib xmlrpc",
     "write": "_pyio compileall dbm fileinput mailbox plistlib sqlite3 syslog tempfile wave zipapp",
     "native": "_ctypes mmap",
+    "thread": "_thread threading",
     "state": "atexit curses faulthandler locale readline sched tracemalloc tty turtle",
     "hidden": "__main__ builtins inspect pydoc",
 }
@@ -91,14 +93,19 @@ _MIXED: Dict[str, Dict[str, str]] = {
     "fcntl": {HARMLESS: "FD_* F_* LOCK_* flock", "state": "*"},
     "termios": {HARMLESS: "tcgetattr error [A-Z]*", "state": "*"},
     "resource": {HARMLESS: "RLIM* RUSAGE_* error getpagesize getrlimit getrusage", "state": "*"},
-    "threading": {HARMLESS: "*", "code": "setprofile* settrace*"},
     "time": {HARMLESS: "*", "state": "clock_settime* tzset"},
     "gc": {HARMLESS: "collect isenabled", "state": "enable disable freeze unfreeze set_threshold", "hidden": "*"},
     "ctypes": {
         HARMLESS: "Array Structure Union addressof alignment byref c_* create_string_buffer get_errno sizeof",
         "native": "*",
     },
-    "enum": {HARMLESS: "*", "hidden": "bltns"},
+    "calendar": {HARMLESS: "*", "state": "Locale* different_locale"},
+    "contextlib": {HARMLESS: "*", "state": "chdir redirect_*"},
+    "copy": {HARMLESS: "*", "hidden": "dispatch_table"},
+    "dataclasses": {HARMLESS: "*", "code": "make_dataclass"},
+    "enum": {HARMLESS: "*", "hidden": "bltns global_*"},
+    "string": {HARMLESS: "*", "hidden": "Formatter"},  # it takes attributes by name
+    "weakref": {HARMLESS: "*", "state": "finalize"},
     "html": {HARMLESS: "escape unescape", "hidden": "*"},
     "io": {HARMLESS: "BytesIO StringIO SEEK_* UnsupportedOperation *Base", "write": "*"},
     "codecs": {HARMLESS: "BOM_* decode encode lookup", "write": "*"},
@@ -112,32 +119,52 @@ _MIXED: Dict[str, Dict[str, str]] = {
     "pathlib": {HARMLESS: "*"},  # what its paths do is found by the names of methods
     "subprocess": {HARMLESS: "CalledProcessError CompletedProcess DEVNULL PIPE STDOUT TimeoutExpired", "process": "*"},
     "concurrent": {},
-    "concurrent.futures": {HARMLESS: "*", "process": "ProcessPoolExecutor"},
+    "concurrent.futures": {"thread": "*", "process": "ProcessPoolExecutor"},
     "xml": {},
     "xml.etree": {},
     "xml.etree.ElementTree": {HARMLESS: "Element ParseError SubElement fromstring parse tostring", "write": "*"},
     "argparse": {HARMLESS: "*", "write": "FileType", "hidden": "_*"},
-    "functools": {HARMLESS: "*"},
+    # the first evaluates annotations, the next two copy attributes by name
+    "functools": {HARMLESS: "*", "code": "singledispatch*", "hidden": "update_wrapper wraps", "thread": "RLock"},
     "json": {HARMLESS: "*", "hidden": "decoder encoder scanner tool"},
     "operator": {HARMLESS: "*", "hidden": "attrgetter methodcaller"},
     "platform": {HARMLESS: "machine python_version release", "process": "*"},
     "sysconfig": {HARMLESS: "get_*"},
-    "types": {HARMLESS: "*", "code": "CodeType FunctionType LambdaType ModuleType"},
+    "types": {
+        HARMLESS: "*", "code": "CodeType FunctionType LambdaType ModuleType",
+        "hidden": "get_original_bases new_class prepare_class resolve_bases",  # from objects to their classes
+    },
     "typing": {HARMLESS: "*", "code": "ForwardRef get_type_hints", "hidden": "stdlib_re"},
     "uuid": {HARMLESS: "*", "process": "getnode uuid1"},
 }
+# What some modules have by the way, since they import it: makers of classes and functions, attributes by name.
+_PASSED_ON = frozenset(
+    "ABCMeta CodeType EnumMeta EnumType FunctionType LambdaType ModuleType NamedTupleMeta RLock TextIOWrapper "
+    "attrgetter global_enum methodcaller update_wrapper wraps".split()
+)
 # The built-in functions that matter. The last four are looked at with what is handed to them.
 BUILTINS: Dict[str, str] = {
     "code": "breakpoint compile eval exec help",
     "import": "__import__",
-    "hidden": "globals locals vars",
+    "hidden": "globals locals vars",  # and `type` and `super`, by what stands around them
 }
 OPEN, ATTRIBUTE_BY_NAME = "open", ("getattr", "setattr", "delattr", "hasattr")
-# Names with two underscores that tell nothing but a name or a place, or call what a class itself defines.
-DUNDERS = frozenset(
-    "__all__ __class__ __contains__ __doc__ __enter__ __eq__ __exit__ __file__ __getitem__ __init__ "
-    "__len__ __lt__ __name__ __new__ __package__ __qualname__ __repr__ __slots__ __str__ __version__".split()
+# Modules that nobody imports by the way: the import alone is a use.
+IMPORTED = {**dict.fromkeys("_thread asyncio concurrent threading".split(), "thread"), "multiprocessing": "process"}
+# Names with two underscores that tell a name or a place, or do what an operator does. Every other one leads from an
+# object to what made it, or to a namespace.
+DUNDERS = frozenset("__contains__ __doc__ __file__ __getitem__ __name__ __package__ __qualname__ __version__".split())
+# Those that a file may bind, and the methods that a class may define: Python hands no stranger's object to them.
+BINDABLE = frozenset("__all__ __slots__ __version__".split())
+DEFINABLE = frozenset(
+    "__bool__ __call__ __enter__ __exit__ __init__ __iter__ __len__ __new__ __next__ __repr__ __str__".split()
 )
+HOOKS = ("_missing_",)  # what a class may define with one underscore, and `in` hands any object to
+BUILTIN_CLASSES = frozenset("bool bytes dict float frozenset int list set str tuple".split())
+OF_SUPER = ("__init__", "__new__")  # called of super() alone, which is the class that stands there
+# Names with one underscore that named tuples have.
+OF_TUPLES = frozenset("_asdict _field_defaults _fields _make _replace".split())
+TEMPLATES = ("format", "format_map")  # `{0.x}` takes the attribute x
 # Methods of objects whose class a reading cannot know: paths, sockets, archives, libraries, frames.
 METHODS: Dict[str, str] = {
     "write": "chmod extract extractall hardlink_to lchmod link_to mkdir rename rmdir symlink_to touch unlink writestr "
@@ -146,7 +173,8 @@ METHODS: Dict[str, str] = {
     "code": "exec_module load_module",
     "native": "LoadLibrary from_address from_buffer in_dll prctl syscall",
     "process": "execl execv execve fork popen posix_spawn",
-    "hidden": "ag_frame cr_frame f_back f_builtins f_globals f_locals gi_frame tb_frame",
+    "hidden": "_accessor _convert _convert_ ag_frame cr_frame f_back f_builtins f_globals f_locals gi_frame mro "
+    "tb_frame",
 }
 # Our own functions that pass on any call whatsoever: who uses them is as much of a matter as who uses ctypes.
 OWN: Dict[str, Dict[str, str]] = {"_sys.boundary": {"native": "execve prctl syscall"}}
@@ -195,7 +223,7 @@ def kind_of(module: str, name: str) -> str:
         return found[0]
     rest = [kind for kind, names in table.items() if "*" in names.split()]
     others = (listed() | set(NEWER)) - {module}  # time.time is no module
-    if not rest or (rest[0] == HARMLESS and (name.startswith("_") or name in others)):
+    if not rest or (rest[0] == HARMLESS and (name.startswith("_") or name in others or name in _PASSED_ON)):
         return "hidden"
     return rest[0]
 
@@ -209,7 +237,12 @@ def builtin_kind(name: str) -> str:
     for kind, names in BUILTINS.items():
         if name in names.split():
             return kind
-    return "hidden" if name.startswith("__") and name not in DUNDERS else HARMLESS
+    return "hidden" if is_dunder(name) and name not in DUNDERS else HARMLESS
+
+
+def is_dunder(name: str) -> bool:
+    """Tell whether Python itself gives a name its meaning."""
+    return name.startswith("__") and name.endswith("__")
 
 
 def method_kind(name: str) -> str:
@@ -217,8 +250,7 @@ def method_kind(name: str) -> str:
     for kind, names in METHODS.items():
         if name in names.split():
             return kind
-    is_dunder = name.startswith("__") and name.endswith("__")
-    return "hidden" if is_dunder and name not in DUNDERS else HARMLESS
+    return "hidden" if is_dunder(name) and name not in DUNDERS else HARMLESS
 
 
 def own_kind(module: str, name: str) -> str:
@@ -226,4 +258,4 @@ def own_kind(module: str, name: str) -> str:
     for kind, names in OWN.get(module.partition(".")[2], {}).items():
         if name in names.split():
             return kind
-    return HARMLESS
+    return "hidden" if is_dunder(name) and name not in DUNDERS else HARMLESS

@@ -8,6 +8,7 @@ A name that a file binds by an import anywhere counts as that import everywhere 
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from pathlib import Path
 from typing import Callable, Dict, Iterator, List, NamedTuple, Optional, Set, Tuple
 
@@ -44,6 +45,7 @@ class Index:
                 self.files[name] = path
         folders = {name[:at] for name in self.files for at, sign in enumerate(name) if sign == "."}
         self.modules: Set[str] = {*self.files, *folders, PACKAGE}
+        self._private: Set[str] = set()
         self._names: Dict[Path, Names] = {}
 
     def names(self, path: Path) -> Names:
@@ -51,6 +53,15 @@ class Index:
             self._names[path] = Names(self, path)
             self._names[path].bind_assignments()  # only now: it may ask for the names of this very file
         return self._names[path]
+
+    def is_foreign(self, name: str) -> bool:
+        """Tell whether a name with one underscore is an attribute that no file of ours binds."""
+        if not name.startswith("_") or kinds.is_dunder(name) or name in kinds.OF_TUPLES:
+            return False
+        if not self._private:
+            files = [*self.tree.own(), *self.tree.tools()]
+            self._private = {one for path in files for one in bound(self.tree, path) if one.startswith("_")}
+        return name not in self._private
 
     def is_own(self, name: str) -> bool:
         return name.split(".")[0] in self.modules
@@ -93,6 +104,7 @@ class Names:
         self.lazy_annotations = "__future__.annotations" in self._bound.get("annotations", ())
         self._functions = {getattr(node, "name", "") for node in tree.nodes(path, ast.FunctionDef)}
         self._constants: Dict[str, ast.expr] = {}
+        self._stored: Counter[str] = Counter()
 
     def _bind_import(self, node: ast.AST) -> None:
         for alias in names_of(node):
@@ -105,10 +117,7 @@ class Names:
     def bind_assignments(self) -> None:
         """Bind the names of loaded libraries, and note what is assigned once and for all at the top."""
         tree = self.index.tree
-        stored: Dict[str, int] = {}
-        for node in tree.nodes(self.path, ast.Name):
-            if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-                stored[node.id] = stored.get(node.id, 0) + 1
+        stored = self._stored = Counter(bound(tree, self.path, attributes=False))
         for node in tree.nodes(self.path, ast.Assign):
             assert isinstance(node, ast.Assign)
             for target in node.targets:
@@ -143,6 +152,21 @@ class Names:
             bound = {NATIVE}
         return [found for one in bound for found in self.index.resolve(".".join((one, *attributes)))]
 
+    def constant(self, node: ast.expr) -> Optional[ast.expr]:
+        """Return what an expression is once and for all: a literal, or what a top-level name stands for; else None."""
+        if isinstance(node, ast.Name) and node.id in self._constants:
+            return self._constants[node.id]
+        if isinstance(node, ast.Constant):
+            return node
+        for found in self.of(node):
+            if found.is_own and found.name and not found.beyond and found.module in self.index.files:
+                return self.index.names(self.index.files[found.module]).constant(ast.Name(found.name, ast.Load()))
+        return None
+
+    def binds(self, name: str) -> bool:
+        """Tell whether the file gives a name a meaning of its own anywhere, but as an argument."""
+        return name in self._stored
+
     def defines(self, function: str) -> bool:
         return function in self._functions
 
@@ -157,6 +181,21 @@ class Names:
         found = self.of(flags) if flags is not None else []
         homes = ("os", "posix", "fcntl")
         return bool(found) and all(one.module in homes and one.name in kinds.READING_FLAGS for one in found)
+
+
+def bound(tree: Tree, path: Path, attributes: bool = True) -> Iterator[str]:
+    """Yield each name that a file binds, as often as it does: variables, functions, classes, imports, attributes."""
+    kinds_of_nodes = (ast.Name, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.alias, ast.ExceptHandler)
+    for node in tree.nodes(path, *kinds_of_nodes):
+        if isinstance(node, ast.Name):
+            yield from [] if isinstance(node.ctx, ast.Load) else [node.id]
+        elif isinstance(node, ast.alias):
+            yield node.asname or node.name.split(".")[0]
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler)):
+            yield node.name or ""
+    for node in tree.nodes(path, ast.Attribute) if attributes else ():
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node.attr
 
 
 def names_of(node: ast.AST) -> List[ast.alias]:
