@@ -5,9 +5,8 @@
 
 For an auditor: it needs nothing but Python, changes nothing, and reads every file of the tree. One line a finding
 (`file:line: rule: what`), then the Pythons that were not there to be asked, then what was looked at. Exit code 0:
-clean; 1: findings; 2: wrong command line, a tree that cannot be listed, or output that cannot be written. What the
-rules allow is in the tables of tools/tree_*.py; the one that says what the package can do to the world, and why, is
-tools/tree_reviewed.py.
+clean; 1: findings; 2: no answer. What the rules allow is in the tables of tools/tree_*.py; the one that says what the
+package can do to the world, and why, is tools/tree_reviewed.py.
 """
 
 from __future__ import annotations
@@ -19,25 +18,26 @@ sys.dont_write_bytecode = True  # what is looked at may be read-only, and stays 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # under -I Python does not do it
 
 import argparse  # noqa: E402
-import contextlib  # noqa: E402
 import errno  # noqa: E402
 import gc  # noqa: E402
 from pathlib import Path  # noqa: E402
-from typing import Iterator, List, Sequence, Tuple  # noqa: E402
+from typing import Iterator, List, Optional, Sequence, Tuple  # noqa: E402
 
+import command  # noqa: E402
 import tree_effects  # noqa: E402
 import tree_files  # noqa: E402
 import tree_hosts  # noqa: E402
 import tree_imports  # noqa: E402
 import tree_layers  # noqa: E402
+import tree_project  # noqa: E402
 import tree_pythons  # noqa: E402
 import tree_words  # noqa: E402
-from project import PACKAGE, ROOT, TreeError  # noqa: E402
+from project import PACKAGE, ROOT, TreeError, shown  # noqa: E402
 from tree import Finding, Named, Rule, Tree  # noqa: E402
 
 RULES: Tuple[Named, ...] = (
     *tree_imports.RULES, *tree_effects.RULES, *tree_layers.RULES, *tree_files.RULES, *tree_words.RULES,
-    *tree_hosts.RULES,
+    *tree_hosts.RULES, *tree_project.RULES,
 )  # fmt: skip
 # Rules that only a Python can tell which is asked.
 ASKED = (
@@ -60,60 +60,54 @@ def _found(name: str, rule: Rule, tree: Tree) -> Iterator[Finding]:
         yield Finding(PACKAGE, 1, name, "code is nested so deeply that this rule could not look at all of it")
 
 
-def parsed(argv: Sequence[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser("tools/check_tree.py", description=__doc__, allow_abbrev=False)
+class Parser(command.Parser):
+    """The same, but for a help that cannot be delivered: argparse itself would keep that back."""
+
+    def print_help(self, file: object = None) -> None:
+        print(self.format_help(), end="")
+
+
+def parsed(argv: Sequence[str]) -> Optional[argparse.Namespace]:
+    """Return the options; None where the command line asked for the help, which is printed. TreeError."""
+    codes = "when the tree is clean, 1 when there are findings"
+    parser = Parser("tools/check_tree.py", __doc__ or "", codes)
     parser.add_argument("--root", type=Path, default=ROOT, metavar="DIR", help="the tree to look at; this one")
     parser.add_argument("--no-pythons", action="store_true", help="read only: start no Python, import nothing")
     parser.add_argument("--rules", action="store_true", help="say what each rule holds, and look at nothing")
     try:
         options = parser.parse_args(argv)
-    except SystemExit as end:
-        if not end.code:
-            say()  # the help is out only now
-        raise
+    except SystemExit:
+        return None
     if not os.path.isdir(options.root / PACKAGE):
-        parser.error(f"--root {options.root}: there is no {PACKAGE}/ in it; name the top of a source tree")
+        where = f"--root {shown(str(options.root))}"
+        raise TreeError(f"{where}: there is no {PACKAGE}/ in it; name the top of a source tree")
     return options
 
 
 def main(argv: Sequence[str]) -> int:
-    try:
-        return looked(argv)
-    except TreeError as problem:
-        with contextlib.suppress(OSError):  # where nobody can be told, the exit code says it
-            print(f"error: {problem}", file=sys.stderr)
-        return 2
-
-
-def looked(argv: Sequence[str]) -> int:
     """Do what the command line says and print what comes of it; return the exit code."""
+    if sys.stdout is None:  # nobody would hear a verdict, and argparse would print its help elsewhere
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
     options = parsed(argv)
+    if options is None:
+        return 0
     if options.rules:
-        say(*(f"{name}: {what}" for name, what, *_ in (*RULES, *ASKED)))
+        print("\n".join(f"{name}: {what}" for name, what, *_ in (*RULES, *ASKED)))
         return 0
     gc.disable()  # syntax trees are many objects and no garbage
-    tree = Tree(options.root.resolve())
-    pythons, absent = ([], []) if options.no_pythons else tree_pythons.found_pythons()
-    asked = tree_pythons.Asked(tree, pythons)
-    findings = static_findings(tree)
-    findings += tree_pythons.judged(tree, asked.answers())
+    return looked(Tree(options.root.resolve()), not options.no_pythons)
+
+
+def looked(tree: Tree, ask: bool) -> int:
+    """Print what there is against a tree, asking the Pythons of this host too if `ask`; return the exit code."""
+    pythons, absent = tree_pythons.found_pythons() if ask else ([], [])
+    with tree_pythons.Asked(tree, pythons) as asked:
+        findings = static_findings(tree)
+        findings += tree_pythons.judged(tree, asked.answers())
     lines = [str(finding) for finding in sorted(set(findings))]
     lines += [f"not looked at: Python {minor}, which this host does not have" for minor in absent]
-    say(*lines, closing(tree, [python.version for python in pythons], len(set(findings))))
+    print(*lines, closing(tree, [python.version for python in pythons], len(set(findings))), sep="\n")
     return 1 if findings else 0
-
-
-def say(*lines: str) -> None:
-    """Print lines, and see that they are out: a verdict that is lost is none. TreeError where they are not."""
-    try:
-        if sys.stdout is None:  # it was closed before Python started
-            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
-        sys.stdout.write("".join(f"{line}\n" for line in lines))
-        sys.stdout.flush()
-    except OSError as problem:
-        sys.stdout = None  # else Python tries again at its end, and says so in its own words
-        remedy = "see that it is open and has room"
-        raise TreeError(f"standard output: cannot be written ({problem.strerror}); {remedy}") from problem
 
 
 def closing(tree: Tree, versions: Sequence[str], findings: int) -> str:
@@ -124,4 +118,4 @@ def closing(tree: Tree, versions: Sequence[str], findings: int) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(command.run(main))

@@ -11,6 +11,7 @@ must run under each Python from 3.9 on.
 import sys
 
 BARE = set(sys.modules)
+FOR_A_PERSON = "tools/tree_child.py is a part of tools/check_tree.py; run that instead"
 
 
 def loaded() -> "dict[str, list[str]]":
@@ -81,12 +82,30 @@ def _lying_in(folder: str) -> "set[str]":
     return found
 
 
-def main() -> None:
-    root, launcher = sys.argv[1:]
+def main() -> int:
+    """Tell what there is to tell; of whatever goes wrong one line. Return the exit code."""
+    try:
+        if len(sys.argv) != 3 or sys.stdout is None:
+            raise ValueError(FOR_A_PERSON)
+        tell(*sys.argv[1:])
+        sys.stdout.flush()
+        return 0
+    except BaseException as problem:
+        kind = "" if type(problem) is ValueError else f"{type(problem).__name__}: "
+        if sys.stderr is not None:
+            print(f"error: {kind}{' '.join(str(problem).split())}", file=sys.stderr)
+        sys.stdout = None  # else Python tries once more to get it out, and complains in its own words
+        return 2
+
+
+def tell(root: str, launcher: str) -> None:
+    """Print the answer about the tree at `root`, whose launcher is the module of that name."""
     sys.path.insert(0, root)
     __import__(launcher)
     first = sorted(set(sys.modules) - BARE)
     modules, files = (part.split("\n") if part else [] for part in sys.stdin.read().rstrip("\n").partition("\n\n")[::2])
+    if not modules:
+        raise ValueError(FOR_A_PERSON)
     failed = import_all(modules, modules[::-1]) if files else import_all(modules)
     modules_then = loaded()
     del sys.path[0]
@@ -100,4 +119,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

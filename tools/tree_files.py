@@ -13,11 +13,12 @@ import re
 from typing import Dict, Iterator, List, Optional
 
 import licences
-from project import PACKAGE
-from tree import Finding, Tree, matches
+from project import PACKAGE, shown
+from tree import TESTS, Finding, Tree, matches
 
 # The tags in pieces: whole, they would be a statement about this file.
-COPYRIGHT = "SPDX-" "FileCopyrightText: 2026 The aasm authors"
+HOLDER = "2026 The aasm authors"
+COPYRIGHT = "SPDX-" f"FileCopyrightText: {HOLDER}"
 LICENSE = "SPDX-" "License-Identifier: Apache-2.0"
 # SHA-256 of the published text of the licence, and every file that must be just that.
 APACHE_2 = "cfc7749b96f63bd31c3c42b5c471bf756814053e847c10f3eb003417bc523d30"
@@ -40,6 +41,27 @@ _INVISIBLE = re.compile(
 _NOT_ASCII = re.compile("[^\t\n\x20-\x7e]")
 _ENCODING = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*[-\w.]+")  # PEP 263
 
+# Statements of a copyright, as REUSE reads them. A year stands behind the word, else it is only spoken of.
+_HOLDER = re.compile(
+    rb"(?:SPDX-\w*CopyrightText[ \t]*:|\xc2\xa9|\bCopyright[ \t]*(?:\(c\)|(?=[ \t][12][0-9]{3}\b)))([^\r\n]*)",
+    re.IGNORECASE,
+)
+_IN_ANNOTATIONS = re.compile(rb"SPDX-\w*CopyrightText[ \t]*=([^\r\n]*)", re.IGNORECASE)
+# Files in which a statement is no statement about them.
+SPEAKS_OF_HOLDERS = {"tools/spdx.py": "puts the statement of the SBOM together, of a year and a name"}
+
+# Programs that are no Python, or not called so: no rule reads what they do. Each with what it is for.
+PROGRAMS = {
+    ".ci/run": "bash: what continuous integration runs",
+    "tools/completions/*": "what the shells' completions are made of",
+    "docs/completions/*": "completions, which a shell reads if its user wants that",
+}
+_PROGRAM_NAMES = (
+    "*.sh", "*.bash", "*.zsh", "*.fish", "*.csh", "*.ps1", "*.bat", "*.pl", "*.rb", "*.js", "*.mjs", "*.ts", "*.lua",
+    "*.c", "*.h", "*.cc", "*.cpp", "*.rs", "*.go", "*.s", "*.awk", "*.pyw", "*.pyi", "*.pyx", "*.pth", "*.ipynb",
+    "*Makefile", "*.mk", "*Dockerfile",
+)  # fmt: skip
+
 # What the package holds that is no Python source.
 IN_THE_PACKAGE = {f"{PACKAGE}/py.typed": "says that the package has type hints (PEP 561)"}
 
@@ -56,6 +78,27 @@ def licence_lines(tree: Tree) -> Iterator[Finding]:
 
 def _states(lines: List[str], tag: str) -> bool:
     return any(line.strip("#/;*<!->\"\\. \t") == tag for line in lines)
+
+
+def holders(tree: Tree) -> Iterator[Finding]:
+    """Yield every statement, in any line of any file, of a copyright of somebody else."""
+    for path in tree.files:
+        name, data = tree.name(path), tree.data(path)
+        found = [*_HOLDER.finditer(data), *(_IN_ANNOTATIONS.finditer(data) if name == licences.ANNOTATIONS else ())]
+        for one in found:
+            value = re.split(r"-->|\*/|\\n", one[1].decode("utf-8", "replace"))[0].strip("[](){}\"',.; \t")
+            if value != HOLDER and name not in SPEAKS_OF_HOLDERS and name not in LICENSE_TEXTS:
+                line = data.count(b"\n", 0, one.start()) + 1
+                yield Finding(name, line, "holder", f"it states a copyright: {shown(value) or 'of nobody'}")
+
+
+def programs(tree: Tree) -> Iterator[Finding]:
+    """Yield every program, but the tests, that is no Python file and is not listed."""
+    for path in tree.files:
+        name = tree.name(path)
+        runs = tree.data(path)[:2] == b"#!" or matches(name, _PROGRAM_NAMES)
+        if runs and path.suffix != ".py" and not name.startswith(f"{TESTS}/") and not matches(name, PROGRAMS):
+            yield Finding(name, 1, "programs", "no rule reads what it does: it needs a row in tools/tree_files.py")
 
 
 def licence_text(tree: Tree) -> Iterator[Finding]:
@@ -92,7 +135,7 @@ def function_sizes(tree: Tree) -> Iterator[Finding]:
 
 def purposes(tree: Tree) -> Iterator[Finding]:
     """Yield every module that does not say what it is for."""
-    for path in tree.python(PACKAGE, "tools"):
+    for path in (*tree.own(), *tree.tools()):
         if not ast.get_docstring(tree.parsed(path)):
             yield Finding(tree.name(path), 1, "purpose", "the module has no docstring")
 
@@ -123,7 +166,7 @@ def visible(tree: Tree) -> Iterator[Finding]:
     """Yield the first place in each line where a reader could see something else than what Python reads."""
     for path in tree.files:
         name, code = tree.name(path), path.suffix == ".py"
-        pattern = _NOT_ASCII if code and name.startswith((f"{PACKAGE}/", "tools/")) else _INVISIBLE
+        pattern = _NOT_ASCII if code and not name.startswith(f"{TESTS}/") else _INVISIBLE
         if pattern.search(tree.text(path)) and b"\0" not in tree.data(path) and not matches(name, SHOWS_EVERYTHING):
             for number, line in enumerate(tree.lines(path), 1):
                 found = pattern.search(line)
@@ -147,6 +190,8 @@ def package_files(tree: Tree) -> Iterator[Finding]:
 
 RULES = (
     ("licence lines", "every file states its licence, and no other", licence_lines),
+    ("holder", f"the copyright is that of {HOLDER[5:]} alone", holders),
+    ("programs", "what is a program, and no Python file, is listed", programs),
     ("licence text", "the licence is the published text", licence_text),
     ("module size", f"no module has more than {MODULE_LINES} lines", module_sizes),
     ("function size", f"no function has more than {FUNCTION_LINES} lines", function_sizes),

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Dict, FrozenSet, Iterator, Set
 
 from project import PACKAGE, read_file
-from tree import Finding, Tree, under
+from tree import TESTS, Finding, Tree, under
 
 # Newer than the oldest Python: only inside a function or a `try`, where it may be missing.
 NEWER = {"tomllib": (3, 11)}
@@ -48,12 +48,13 @@ def local_modules(tree: Tree, folder: str) -> Set[str]:
 
 
 def own_names(tree: Tree) -> Dict[str, FrozenSet[str]]:
-    """Return, for each folder, what its files may import beside the standard library."""
-    tools, tests = local_modules(tree, "tools"), local_modules(tree, "tests")
+    """Return, for each folder and file at the top, what may be imported there beside the standard library."""
+    tools, tests = local_modules(tree, "tools"), local_modules(tree, TESTS)
+    elsewhere = {"tools", *(path.relative_to(tree.root).parts[0] for path in tree.tools())}
     return {
         PACKAGE: frozenset({PACKAGE}),
-        "tools": frozenset(tools) | SHARED_WITH_TOOLS | {PACKAGE},
-        "tests": frozenset(tests) | tools | TEST_TOOLS | {PACKAGE},
+        TESTS: frozenset(tests) | tools | TEST_TOOLS | {PACKAGE},
+        **{folder: frozenset(tools) | SHARED_WITH_TOOLS | {PACKAGE} for folder in elsewhere},
     }
 
 

@@ -160,7 +160,7 @@ class Names:
             return node
         for found in self.of(node):
             if found.is_own and found.name and not found.beyond and found.module in self.index.files:
-                return self.index.names(self.index.files[found.module]).constant(ast.Name(found.name, ast.Load()))
+                return self.index.names(self.index.files[found.module])._constants.get(found.name)
         return None
 
     def binds(self, name: str) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, NamedTuple, Sequence, Tuple
@@ -52,7 +53,26 @@ class Asked:
         modules = sorted({tree.module(path) for path in tree.own()})
         files = [tree.name(path) for path in tree.python()]
         oldest = pythons[:1]  # what it can compile all can, and the order of imports is no matter of the version
-        self._running = [(one, self._started(one, modules, files if one in oldest else [])) for one in pythons]
+        self._running: List[Tuple[Python, "subprocess.Popen[bytes]"]] = []
+        try:
+            for one in pythons:
+                self._running.append((one, self._started(one, modules, files if one in oldest else [])))
+        except BaseException:
+            self.end()
+            raise
+
+    def __enter__(self) -> "Asked":
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self.end()
+
+    def end(self) -> None:
+        """End the children that have not answered: whoever gives up leaves nothing behind."""
+        for _, child in self._running:
+            if child.poll() is None:
+                child.kill()
+                child.communicate()
 
     def _started(self, python: Python, modules: List[str], files: List[str]) -> "subprocess.Popen[bytes]":
         command = [python.base, *OPTIONS, str(CHILD), str(self.tree.root), f"{PACKAGE}.launcher"]
@@ -80,7 +100,8 @@ class Asked:
             return Answer(python, {}, f"it did not answer within {SECONDS} seconds")
         except ValueError:
             last = errors.decode("utf-8", "replace").strip().splitlines()[-1:]
-            return Answer(python, {}, last[0] if last else f"it ended with {child.returncode}")
+            why = re.sub("^error: ", "", last[0]) if last else f"it ended with {child.returncode}"
+            return Answer(python, {}, why)
 
 
 def judged(tree: Tree, answers: Sequence[Answer]) -> Iterator[Finding]:

@@ -10,9 +10,10 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Dict, List, Tuple
+from typing import Any, Dict, List, Tuple
 
 import check_tree
+import command
 import pytest
 import pythons
 import tree
@@ -42,11 +43,33 @@ def test_a_finding_is_one_line_and_the_command_fails(tmp_path: Path) -> None:
     assert lines[-1].endswith(f", no Python asked: {len(lines) - 1} findings")
 
 
-@pytest.mark.parametrize("options", [["--root", "/nowhere"], ["--no-python"], ["stray"], ["--root"]])
-def test_a_wrong_command_line_is_refused(options: List[str]) -> None:
+WRONG = [["--root", "/nowhere"], ["--root", "a\nb"], ["--no-python"], ["stray"], ["--root"]]
+
+
+@pytest.mark.parametrize("options", WRONG)
+def test_a_wrong_command_line_is_one_line(options: List[str]) -> None:
     code, lines, errors = run(*options)
-    assert (code, lines) == (2, [])
-    assert "error: " in errors.splitlines()[-1]
+    assert (code, lines, errors.count("\n")) == (2, [], 1)
+    assert errors.startswith("error: ")
+
+
+def test_an_older_python_is_told_before_anything_is_read(tmp_path: Path) -> None:
+    tool = str(ROOT / "tools" / "check_tree.py")
+    old = "import runpy, sys; sys.version_info = (3, 7, 16); sys.version = '3.7.16 (old)'; sys.argv[:] = sys.argv[1:]; "
+    command = [sys.executable, "-I", "-S", "-B", "-c", old + "runpy.run_path(sys.argv[0], run_name='__main__')", tool]
+    done = subprocess.run([*command, "--root", "/nowhere"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "error: this is Python 3.7.16; take 3.9 or a later one\n"
+
+
+def test_too_little_memory_is_one_line(tmp_path: Path) -> None:
+    plant(tmp_path, {})
+    tool = str(ROOT / "tools" / "check_tree.py")
+    shell = 'ulimit -v 60000 && exec "$@"'
+    command = ["sh", "-c", shell, "sh", sys.executable, "-I", "-S", "-B", tool, "--no-pythons", "--root", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert done.stderr.startswith("error: ")
 
 
 def test_the_rules_have_names_of_their_own_and_can_be_listed() -> None:
@@ -72,16 +95,17 @@ def test_a_copy_of_this_tree_is_clean_and_stays_as_it_was(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("arguments", [["--rules"], ["--no-pythons"], ["--help"]])
 @pytest.mark.parametrize("target", [">/dev/full", ">&-"])
-def test_output_that_is_lost_is_no_verdict(target: str, arguments: List[str], tmp_path: Path) -> None:
-    if target == ">&-" and arguments == ["--help"]:
-        arguments = ["--rules"]  # argparse has nowhere to print the help then, and prints it as an error
+@pytest.mark.parametrize("buffered", [[], ["-u"]])
+def test_output_that_is_lost_is_no_verdict(
+    buffered: List[str], target: str, arguments: List[str], tmp_path: Path
+) -> None:
     plant(tmp_path, {})
     tool = str(ROOT / "tools" / "check_tree.py")
-    command = [sys.executable, "-I", "-S", tool, *arguments, "--root", str(tmp_path)]
+    command = [sys.executable, "-I", "-S", *buffered, tool, *arguments, "--root", str(tmp_path)]
     shell = ["sh", "-c", f'"$@" {target}', "sh", *command]
     done = subprocess.run(shell, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert done.stderr.startswith("error: standard output: cannot be written (")
+    assert done.stderr.startswith("error: standard output: ")
 
 
 def test_a_file_that_cannot_be_read_is_one_finding_and_the_rest_is_told(tmp_path: Path) -> None:
@@ -118,7 +142,7 @@ def test_a_tree_that_cannot_be_listed_is_one_line(
     (tmp_path / "aasm").mkdir()
     monkeypatch.setattr(tree, "project_files", closed)
     monkeypatch.setattr(check_tree.gc, "disable", lambda: None)
-    assert check_tree.main(["--no-pythons", "--root", str(tmp_path)]) == 2
+    assert command.run(check_tree.main, ["--no-pythons", "--root", str(tmp_path)]) == 2
     said = "error: the files of this tree cannot be listed: [Errno 13] Permission denied: 'docs'\n"
     assert tuple(capsys.readouterr()) == ("", said)
 
@@ -213,6 +237,56 @@ def test_a_child_that_cannot_answer_is_a_finding(tmp_path: Path) -> None:
     (finding,) = asked(tmp_path, {"aasm/run.py": ""})
     why = "ModuleNotFoundError: No module named 'aasm.launcher'"
     assert finding == f"aasm:1: imported: Python cannot import the package: {why}"
+
+
+BY_HAND = [[], ["a"], ["a", "b", "c"], ["/nowhere", "aasm.launcher"], [str(ROOT), "aasm.launcher"]]
+
+
+@pytest.mark.parametrize("words", BY_HAND)
+@pytest.mark.parametrize("target", ["", ">/dev/full", ">&-"])
+def test_a_child_that_a_person_starts_says_one_line(target: str, words: List[str]) -> None:
+    child = [sys.executable, "-I", "-S", "-B", str(tree_pythons.CHILD), *words]
+    shell = ["sh", "-c", f'"$@" {target}', "sh", *child]
+    done = subprocess.run(shell, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert done.stderr.startswith("error: ")
+    if words != ["/nowhere", "aasm.launcher"] and not target:
+        assert done.stderr.endswith("tools/tree_child.py is a part of tools/check_tree.py; run that instead\n")
+
+
+def test_a_child_whose_answer_is_lost_says_one_line(tmp_path: Path) -> None:
+    plant(tmp_path, GOOD)
+    child = [sys.executable, "-I", "-S", "-B", str(tree_pythons.CHILD), str(tmp_path), "aasm.launcher"]
+    shell = ["sh", "-c", '"$@" >/dev/full', "sh", *child]
+    done = subprocess.run(shell, input="aasm.run\n\n", capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+
+
+def test_whoever_gives_up_leaves_no_child_behind(tmp_path: Path) -> None:
+    this = pythons.describe(sys.executable)
+    assert this is not None
+    tree = plant(tmp_path, {"aasm/launcher.py": "import time\ntime.sleep(60)\n"})
+    with pytest.raises(KeyboardInterrupt), tree_pythons.Asked(tree, [this]) as asked:
+        (running,) = [child for _, child in asked._running]
+        raise KeyboardInterrupt
+    assert running.returncode == -9
+
+
+def test_a_python_that_cannot_be_started_ends_those_that_were(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    this = pythons.describe(sys.executable)
+    assert this is not None
+    tree = plant(tmp_path, {"aasm/launcher.py": "import time\ntime.sleep(60)\n"})
+    started: List["subprocess.Popen[bytes]"] = []
+    real = subprocess.Popen
+
+    def start(*words: Any, **named: Any) -> "subprocess.Popen[bytes]":
+        started.append(real(*words, **named))
+        return started[-1]
+
+    monkeypatch.setattr(tree_pythons.subprocess, "Popen", start)
+    with pytest.raises(FileNotFoundError):
+        tree_pythons.Asked(tree, [this, this._replace(base="/nowhere/python")])
+    assert [child.returncode for child in started] == [-9]
 
 
 def test_the_packages_that_somebody_installed_are_not_the_standard_library() -> None:

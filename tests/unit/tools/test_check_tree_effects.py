@@ -317,6 +317,14 @@ def test_the_tools_have_rows_of_their_own(tmp_path: Path) -> None:
     assert told(tree_effects.of_package(tree, [])) == []
 
 
+@pytest.mark.parametrize("name", ["planted.py", "docs/planted.py", "examples/a/planted.py", ".ci/planted.py"])
+def test_code_that_is_neither_package_nor_test_is_looked_at_like_a_tool(name: str, tmp_path: Path) -> None:
+    tree = plant(tmp_path, {name: "import os\n\nos.fork()\n", "tests/planted.py": "import os\n\nos.fork()\n"})
+    assert told(tree_effects.of_tools(tree, [])) == [
+        f"{name}:6: effects: process: os.fork in (top): {kinds.KINDS['process']}"
+    ]
+
+
 @pytest.mark.parametrize("table", [tree_reviewed.REVIEWED, tree_reviewed_tools.REVIEWED_TOOLS])
 def test_the_rows_have_a_known_kind_and_a_reason(table: Tuple[Row, ...]) -> None:
     assert {one.kind for one in table} <= set(kinds.KINDS)

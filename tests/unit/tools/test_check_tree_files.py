@@ -64,6 +64,59 @@ def test_another_licence_is_found_in_any_line_of_any_file(tmp_path: Path) -> Non
     ]
 
 
+TAG = tree_files.COPYRIGHT.partition(" ")[0]
+
+
+@pytest.mark.parametrize(
+    ("line", "told_there"),
+    [
+        (f"# {TAG} 2020 Evil Corp", "2020 Evil Corp"),
+        (f"/* {TAG.lower()} 2020 Evil Corp */", "2020 Evil Corp"),
+        (f"x = '{TAG} 2020 Evil Corp'", "2020 Evil Corp"),
+        (f"# {TAG.replace('File', 'Snippet')} 2020 Evil Corp", "2020 Evil Corp"),
+        (f"# {TAG} 2026 The aasm authors and Evil Corp", "2026 The aasm authors and Evil Corp"),
+        (f"# {TAG}", "of nobody"),
+        ("Copy" "right (c) 2020 Evil Corp", "2020 Evil Corp"),
+        ("Copy" "right 2020 Evil Corp", "2020 Evil Corp"),
+        ("COPY" "RIGHT 2020-2024 Evil Corp.", "2020-2024 Evil Corp"),
+        ("\u00a9" " Evil Corp", "Evil Corp"),
+    ],
+)
+def test_a_copyright_of_somebody_else_is_found_in_any_line_of_any_file(
+    line: str, told_there: str, tmp_path: Path
+) -> None:
+    for name in ("aasm/run.py", "tests/x.py", "docs/x.md", "x.json", "NOTICE"):
+        files = {name: CODE + b"x = 1\n" * 9 + line.encode() + b"\n"}
+        expected = [f"{name}:13: holder: it states a copyright: {told_there}"]
+        assert found_in_bytes(tree_files.holders, tmp_path / name, files) == expected
+
+
+def test_our_own_copyright_and_what_only_speaks_of_one_are_left_alone(tmp_path: Path) -> None:
+    ours = f"<!-- {tree_files.COPYRIGHT} -->\nCopy" "right 2026 The aasm authors\n"
+    spoken = 'x = {"copy' 'rightText": "Copy' 'right 2026 The aasm authors"}\none holder of copyright\n'
+    files = {"x.md": ours.encode(), "LICENSE": LICENCE, "y": spoken.encode()}
+    assert found_in_bytes(tree_files.holders, tmp_path, files) == []
+
+
+def test_an_annotation_for_somebody_else_is_found(tmp_path: Path) -> None:
+    line = TAG.replace(":", " = ") + '"2020 Evil Corp"\n'
+    files = {"REUSE.toml": line.encode(), "other.toml": line.encode()}
+    expected = ["REUSE.toml:1: holder: it states a copyright: 2020 Evil Corp"]
+    assert found_in_bytes(tree_files.holders, tmp_path, files) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("tools/run", "#!/bin/sh\n"), ("docs/run", "#!/usr/bin/env python3\n"), ("aasm/x.pth", ""), ("a/b.sh", ""),
+     ("Makefile", ""), ("x.pyw", ""), (".ci/other", "#!/bin/sh\n"), ("docs/x.js", "")],
+)  # fmt: skip
+def test_a_program_that_no_rule_reads_needs_a_row(name: str, text: str, tmp_path: Path) -> None:
+    files = {name: text.encode(), ".ci/run": b"#!/bin/sh\n", "tools/x.py": b"#!/usr/bin/env python3\n",
+             "tests/x.sh": b"#!/bin/sh\n", "docs/x.md": b"\n#!/bin/sh\n", "tools/completions/x.bash": b""}  # fmt: skip
+    expected = [f"{name}:1: programs: no rule reads what it does: it needs a row in tools/tree_files.py"]
+    assert found_in_bytes(tree_files.programs, tmp_path, files) == expected
+
+
 def test_the_text_of_another_licence_is_found(tmp_path: Path) -> None:
     files = {"LICENSE": LICENCE, "LICENSES/Apache-2.0.txt": LICENCE, "LICENSES/MIT.txt": b"x\n"}
     expected = ["LICENSES/MIT.txt:1: licence text: the text of another licence than Apache-2.0"]
@@ -97,8 +150,10 @@ def test_a_long_function_is_found(tmp_path: Path) -> None:
 
 def test_a_module_without_a_purpose_is_found(tmp_path: Path) -> None:
     files = {"aasm/x.py": HEADER.encode(), "tools/y.py": HEADER.encode(), "tests/z.py": HEADER.encode()}
+    files["docs/z.py"] = HEADER.encode()
     assert found_in_bytes(tree_files.purposes, tmp_path, files) == [
         "aasm/x.py:1: purpose: the module has no docstring",
+        "docs/z.py:1: purpose: the module has no docstring",
         "tools/y.py:1: purpose: the module has no docstring",
     ]
 
@@ -166,6 +221,7 @@ def test_a_name_of_several_lines_or_of_no_text_is_one_line_of_ascii(tmp_path: Pa
         ("docs/x.md", "a\u200bb\n", "docs/x.md:1: visible: U+200B in column 2"),
         ("tests/x.py", "# \u2066\n", "tests/x.py:1: visible: U+2066 in column 3"),
         ("aasm/x.py", "\u0435val = 1\n", "aasm/x.py:1: visible: U+0435 in column 1"),
+        ("docs/x.py", "# \u00e4\n", "docs/x.py:1: visible: U+00E4 in column 3"),
         ("tools/x.py", "# \u00e4\n", "tools/x.py:1: visible: U+00E4 in column 3"),
         ("tests/x.py", "# coding: utf-7\n", f"tests/x.py:1: {ENCODING}"),
         ("aasm/x.py", "\n# vim: fileencoding=utf-7\n", f"aasm/x.py:2: {ENCODING}"),

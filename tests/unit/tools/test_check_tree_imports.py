@@ -50,6 +50,10 @@ VERIFIER = {
         ({"tools/one.py": "import pytest\n"}, ["tools/one.py:4: imports: pytest"]),
         ({"tools/one.py": "import three\n", "tests/three.py": ""}, ["tools/one.py:4: imports: three"]),
         ({"tests/test_one.py": "import pytest\nimport two\nimport aasm\n", "tools/two.py": ""}, []),
+        ({"docs/one.py": "import two\nimport aasm\n", "tools/two.py": ""}, []),
+        ({"docs/one.py": "import requests\n"}, ["docs/one.py:4: imports: requests"]),
+        ({"one.py": "import requests\n"}, ["one.py:4: imports: requests"]),
+        ({"examples/a/b/one.py": "import pytest\n"}, ["examples/a/b/one.py:4: imports: pytest"]),
         ({"tests/test_one.py": "import hypothesis\n"}, ["tests/test_one.py:4: imports: hypothesis"]),
     ],
 )

@@ -187,6 +187,12 @@ def test_comparing_naming_and_looking_up_is_left_alone(text: str, tmp_path: Path
     assert uses(tmp_path, text) - {("hidden", "sys")} == set()
 
 
+def test_templates_in_a_circle_of_imports_are_no_trouble(tmp_path: Path) -> None:
+    files = {"aasm/a.py": "from .b import T\nT.format(1)\n", "aasm/b.py": "from .a import T\n"}
+    tree = plant(tmp_path, files)
+    assert [use.what for use in tree_effects.uses(tree, tree.own())["aasm/a.py"]] == [".format"]
+
+
 THREADS = [
     ("import threading", "thread", "threading"),
     ("from threading import Thread as T\nT(target=print).start()", "thread", "threading.Thread"),
