@@ -79,7 +79,7 @@ class Scanner(ast.NodeVisitor):
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         self._all((*node.decorator_list, *node.bases, *node.keywords))
         self._binds(node, node.name)
-        self._inside(node.name, Scope(set(), set()), node.body)
+        self._inside(node.name, scope_of([], node.body)._replace(local=set()), node.body)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         self._binds(node, node.name, kinds.DEFINABLE)
@@ -98,7 +98,7 @@ class Scanner(ast.NodeVisitor):
         self._all((*around, *node.args.defaults, *node.args.kw_defaults))  # these run outside
         for annotation in (*(one.annotation for one in arguments(node)), returns):
             self._annotation(annotation)
-        self._inside(name, scope_of(node, body), body)
+        self._inside(name, scope_of(arguments(node), body), body)
 
     def _inside(self, name: str, scope: Scope, body: Sequence[ast.AST]) -> None:
         self._functions += [name] if name else []
@@ -135,15 +135,21 @@ class Scanner(ast.NodeVisitor):
     def visit_Import(self, node: ast.Import) -> None:
         for alias in node.names:
             self._imported(node, alias.name)
-            self._binds(node, alias.asname or "")
+            self._takes(node, alias.asname or "")
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         where = self.names.where(node)
         self._imported(node, where)
         for alias in node.names:
-            self._binds(node, alias.asname or alias.name)
+            self._takes(node, alias.asname or alias.name)
         if any(alias.name == "*" for alias in node.names):
             self.note(node, "hidden", f"{where}.*", "binds names that stand nowhere")
+
+    def _takes(self, node: ast.AST, name: str) -> None:
+        """Note an import under a name that says something else everywhere else."""
+        self._binds(node, name)
+        if name in kinds.JUDGED:
+            self.note(node, "hidden", name, "takes the name of a built-in function")
 
     def _imported(self, node: ast.AST, name: str) -> None:
         if not self.names.index.is_own(name) and not kinds.is_module(name.split(".")[0]):
@@ -181,9 +187,12 @@ class Scanner(ast.NodeVisitor):
         """Look at a chain of attributes as a whole where it begins at an import, else at its last link and the rest."""
         base, _ = chain(node)
         found = [] if isinstance(base, ast.Name) and self._is_local(base.id) else self.names.of(node)
+        before = len(self.uses)
         for target in found:
             self._target(node, target)
         of_objects = {name for target in found for name in target.beyond} if found else {node.attr}
+        if len(self.uses) == before and isinstance(base, ast.Name) and self.names.is_ambiguous(base.id):
+            of_objects |= {node.attr}  # a harmless import, or just here something else
         for name in sorted(of_objects):
             self._of_object(node, name)
         if node.attr in of_objects:
@@ -243,19 +252,19 @@ class Scanner(ast.NodeVisitor):
         if call is None:
             self.note(node, "hidden", what, "handed on, so that its mode is not seen")
         elif what in kinds.FLAGS_AT:
-            if not self.names.only_reads(argument(call, kinds.FLAGS_AT[what], "flags")):
+            if not (is_plain(call) and self.names.only_reads(argument(call, kinds.FLAGS_AT[what], "flags"))):
                 self.note(node, kinds.kind_of(*what.rsplit(".", 1)), what, "it is not seen to do nothing but read")
         elif not _only_reads(call, kinds.MODE_AT[what]):
             self.note(node, "write", what, _WRITES)
 
     def _method(self, node: ast.Attribute) -> None:
         """Note the methods whose names alone say too little: replace, open and format."""
-        call = self._call_of(node)
-        if node.attr == "replace" and (call is None or (len(call.args) == 1 and not call.keywords)):
-            self.note(node, "write", ".replace", "with one argument: it renames a file")
+        call, reads = self._call_of(node), isinstance(node.ctx, ast.Load)
+        if node.attr == "replace" and not _replaces_in_a_value(call):
+            self.note(node, "write", ".replace", "with one argument, or handed on: it renames a file")
         if node.attr in kinds.TEMPLATES and not classes.is_seen_template(node, call, self._constant):
             self.note(node, "hidden", f".{node.attr}", "which attributes its template takes is not seen")
-        if node.attr == "open" and call is not None and not (_only_reads(call, 0) and _only_reads(call, 1)):
+        if node.attr == "open" and reads and not (call and _only_reads(call, 0) and _only_reads(call, 1)):
             of_this_file = isinstance(node.value, ast.Name) and node.value.id == "self" and self.names.defines("open")
             if not of_this_file:
                 self.note(node, "write", ".open", _WRITES)
@@ -263,8 +272,8 @@ class Scanner(ast.NodeVisitor):
     def visit_Call(self, node: ast.Call) -> None:
         """Judge getattr and its like by the attribute, where its name is a literal."""
         name = argument(node, 1, "name")
-        by_name = isinstance(node.func, ast.Name) and node.func.id in kinds.ATTRIBUTE_BY_NAME
-        if not (by_name and isinstance(name, ast.Constant) and isinstance(name.value, str)):
+        by_name = isinstance(node.func, ast.Name) and node.func.id in kinds.ATTRIBUTE_BY_NAME and is_plain(node)
+        if not (by_name and node.args and isinstance(name, ast.Constant) and isinstance(name.value, str)):
             self.generic_visit(node)
             return
         reads = getattr(node.func, "id", "") in ("getattr", "hasattr")
@@ -290,9 +299,9 @@ def arguments(node: Function) -> List[ast.arg]:
     return [*found.posonlyargs, *found.args, *found.kwonlyargs, *starred]
 
 
-def scope_of(node: Function, body: Sequence[ast.AST]) -> Scope:
+def scope_of(given: Iterable[ast.arg], body: Sequence[ast.AST]) -> Scope:
     """Return which names are surely local to a function; what its inner functions and comprehensions bind is not."""
-    local, outer = {one.arg for one in arguments(node)}, set()
+    local, outer = {one.arg for one in given}, set()
     waiting: List[ast.AST] = list(body)
     for inner in waiting:
         if isinstance(inner, (ast.Global, ast.Nonlocal)):
@@ -312,9 +321,21 @@ def argument(call: ast.Call, place: int, name: str) -> Optional[ast.expr]:
     return call.args[place] if len(call.args) > place else None
 
 
+def is_plain(call: ast.Call) -> bool:
+    """Tell whether each argument of a call is seen to be one: no *words, no **words."""
+    return not any(isinstance(one, ast.Starred) for one in call.args) and all(one.arg for one in call.keywords)
+
+
+def _replaces_in_a_value(call: Optional[ast.Call]) -> bool:
+    """Tell whether a call of .replace is one of a text, with two arguments, or of a time, with names of its parts."""
+    if call is None or not is_plain(call):
+        return False
+    return len(call.args) > 1 if call.args else all(one.arg in kinds.OF_TIMES for one in call.keywords)
+
+
 def _only_reads(call: ast.Call, place: int) -> bool:
     """Tell whether the mode of a call is seen to be one of reading."""
-    if any(isinstance(one, ast.Starred) for one in call.args) or any(one.arg is None for one in call.keywords):
+    if not is_plain(call):
         return False
     mode = argument(call, place, "mode")
     if mode is None:

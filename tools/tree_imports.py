@@ -74,10 +74,12 @@ def stand_ins(tree: Tree) -> Iterator[Finding]:
     """Yield every file that an `import` of the standard library could find instead of the module that it names."""
     for path in tree.python():
         parts = path.relative_to(tree.root).parts
-        # only these folders are ever on the import path: the first entry of a script, or by pyproject.toml
-        beside = len(parts) == 1 or (len(parts) in (2, 3) and parts[0] in (PACKAGE, "tools", "tests"))
-        name = parts[1] if len(parts) == 3 else path.stem
-        if beside and name in listed() | set(NEWER):
+        # what is ever on the import path: the top, the folder of a script, and what pyproject.toml says
+        beside = len(parts) == 1 or (len(parts) in (2, 3) and parts[0] in (PACKAGE, TESTS))
+        names = {parts[1] if len(parts) == 3 else path.stem} if beside else set()
+        if parts[0] not in (PACKAGE, TESTS):  # any of these may be a script, or lie beside one
+            names = {path.stem, *parts[1:-1]}
+        for name in sorted(names & (listed() | set(NEWER))):
             yield Finding(tree.name(path), 1, "stand-ins", f"it could be found instead of the standard module {name}")
 
 

@@ -149,6 +149,8 @@ BUILTINS: Dict[str, str] = {
     "hidden": "globals locals vars",  # and `type` and `super`, by what stands around them
 }
 OPEN, ATTRIBUTE_BY_NAME = "open", ("getattr", "setattr", "delattr", "hasattr")
+# Names under which nothing else may be imported, since they are judged by what they are called.
+JUDGED = frozenset((OPEN, "type", "super", *ATTRIBUTE_BY_NAME, *" ".join(BUILTINS.values()).split()))
 # Modules that nobody imports by the way: the import alone is a use.
 IMPORTED = {**dict.fromkeys("_thread asyncio concurrent threading".split(), "thread"), "multiprocessing": "process"}
 # Names with two underscores that tell a name or a place, or do what an operator does. Every other one leads from an
@@ -188,6 +190,8 @@ READING_FLAGS = frozenset(
     "O_RDONLY O_CLOEXEC O_NONBLOCK O_DIRECTORY O_PATH O_NOFOLLOW O_NOCTTY O_NOATIME O_SYNC "
     "F_GETFD F_GETFL F_DUPFD_CLOEXEC".split()
 )
+# What datetime.replace and the like take by name: beside these, .replace with a keyword renames a file.
+OF_TIMES = frozenset("day fold hour microsecond minute month second tzinfo year".split())
 ENVIRONMENTS = ("os.environ", "os.environb")
 READING_ENVIRONMENT = ("get", "items", "keys", "values", "copy")
 

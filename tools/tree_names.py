@@ -99,6 +99,8 @@ class Names:
         for node in tree.nodes(path, ast.Import, ast.ImportFrom):
             self._bind_import(node)
         top = set(map(id, tree.parsed(path).body))
+        every = [alias for node in tree.nodes(path, ast.Import, ast.ImportFrom) for alias in names_of(node)]
+        self._imported = Counter(alias.asname or alias.name.split(".")[0] for alias in every)
         inner = (node for node in tree.nodes(path, ast.Import, ast.ImportFrom) if id(node) not in top)
         self._bound_inside = {alias.asname or alias.name.split(".")[0] for node in inner for alias in names_of(node)}
         self.lazy_annotations = "__future__.annotations" in self._bound.get("annotations", ())
@@ -139,6 +141,11 @@ class Names:
     def targets(self, name: str) -> Set[str]:
         """Return the dotted names that imports bind `name` to in this file."""
         return self._bound.get(name, set())
+
+    def is_ambiguous(self, name: str) -> bool:
+        """Tell whether a name that an import binds may be something else somewhere in this file."""
+        imported = self._imported[name]
+        return imported > 0 and (name in self._bound_inside or self._stored[name] > imported)
 
     def is_bound_inside(self, name: str) -> bool:
         """Tell whether an import that stands deeper than the top of the file binds `name`."""

@@ -81,6 +81,8 @@ FILES = (
     Row("aasm/receipt/read.py", "hidden", "getattr os", "(top)",
         "that loop: flags of open(2) that not every system has"),
     Row("aasm/receipt/verify.py", "write", "os.open", "_forget_output", "/dev/null, for an output that is gone"),
+    Row("aasm/policy/toml_structure.py", "write", ".open", "Structure.descend Structure.append",
+        "no file: whether a table may still grow"),
     Row("aasm/supervise/terminal.py", "write", "os.open", "_controlling_terminal",
         "/dev/tty, for its modes and its foreground; nothing is written"),
 )  # fmt: skip

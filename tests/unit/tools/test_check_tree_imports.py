@@ -72,6 +72,10 @@ def test_a_stranger_is_found(files: Dict[str, str], expected: List[str], tmp_pat
         ("tools/token/x.py", "token"),
         ("tests/types.py", "types"),
         ("aasm/tomllib.py", "tomllib"),
+        ("tools/bench/json.py", "json"),
+        ("tools/a/b/json/x.py", "json"),
+        ("docs/a/re.py", "re"),
+        ("docs/re/__init__.py", "re"),
     ],
 )
 def test_a_file_that_stands_in_for_a_standard_module_is_found(file: str, name: str, tmp_path: Path) -> None:
