@@ -18,10 +18,9 @@ sys.dont_write_bytecode = True  # what is looked at may be read-only, and stays 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # under -I Python does not do it
 
 import argparse  # noqa: E402
-import errno  # noqa: E402
 import gc  # noqa: E402
 from pathlib import Path  # noqa: E402
-from typing import Iterator, List, Optional, Sequence, Tuple  # noqa: E402
+from typing import Iterator, List, Sequence, Tuple  # noqa: E402
 
 import command  # noqa: E402
 import tree_effects  # noqa: E402
@@ -60,24 +59,13 @@ def _found(name: str, rule: Rule, tree: Tree) -> Iterator[Finding]:
         yield Finding(PACKAGE, 1, name, "code is nested so deeply that this rule could not look at all of it")
 
 
-class Parser(command.Parser):
-    """The same, but for a help that cannot be delivered: argparse itself would keep that back."""
-
-    def print_help(self, file: object = None) -> None:
-        print(self.format_help(), end="")
-
-
-def parsed(argv: Sequence[str]) -> Optional[argparse.Namespace]:
-    """Return the options; None where the command line asked for the help, which is printed. TreeError."""
+def parsed(argv: Sequence[str]) -> argparse.Namespace:
     codes = "when the tree is clean, 1 when there are findings"
-    parser = Parser("tools/check_tree.py", __doc__ or "", codes)
+    parser = command.Parser("tools/check_tree.py", __doc__, codes)
     parser.add_argument("--root", type=Path, default=ROOT, metavar="DIR", help="the tree to look at; this one")
     parser.add_argument("--no-pythons", action="store_true", help="read only: start no Python, import nothing")
     parser.add_argument("--rules", action="store_true", help="say what each rule holds, and look at nothing")
-    try:
-        options = parser.parse_args(argv)
-    except SystemExit:
-        return None
+    options = parser.parse_args(argv)
     if not os.path.isdir(options.root / PACKAGE):
         where = f"--root {shown(str(options.root))}"
         raise TreeError(f"{where}: there is no {PACKAGE}/ in it; name the top of a source tree")
@@ -86,11 +74,7 @@ def parsed(argv: Sequence[str]) -> Optional[argparse.Namespace]:
 
 def main(argv: Sequence[str]) -> int:
     """Do what the command line says and print what comes of it; return the exit code."""
-    if sys.stdout is None:  # nobody would hear a verdict, and argparse would print its help elsewhere
-        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
     options = parsed(argv)
-    if options is None:
-        return 0
     if options.rules:
         print("\n".join(f"{name}: {what}" for name, what, *_ in (*RULES, *ASKED)))
         return 0
