@@ -62,7 +62,7 @@ def _found(name: str, rule: Rule, tree: Tree) -> Iterator[Finding]:
 def parsed(argv: Sequence[str]) -> argparse.Namespace:
     codes = "when the tree is clean, 1 when there are findings"
     parser = command.Parser("tools/check_tree.py", __doc__, codes)
-    parser.add_argument("--root", type=Path, default=ROOT, metavar="DIR", help="the tree to look at; this one")
+    parser.add_argument("--root", type=_place, default=ROOT, metavar="DIR", help="the tree to look at; this one")
     parser.add_argument("--no-pythons", action="store_true", help="read only: start no Python, import nothing")
     parser.add_argument("--rules", action="store_true", help="say what each rule holds, and look at nothing")
     options = parser.parse_args(argv)
@@ -70,6 +70,12 @@ def parsed(argv: Sequence[str]) -> argparse.Namespace:
         where = f"--root {shown(str(options.root))}"
         raise TreeError(f"{where}: there is no {PACKAGE}/ in it; name the top of a source tree")
     return options
+
+
+def _place(text: str) -> Path:
+    if not text:
+        raise argparse.ArgumentTypeError("is the empty text; name a directory, here is .")
+    return Path(text)
 
 
 def main(argv: Sequence[str]) -> int:

@@ -39,6 +39,7 @@ for _place in (str(ROOT / "tools"), str(ROOT)):  # the first is missing under py
 import archives  # noqa: E402
 import command  # noqa: E402
 from draw_yaml import CONTEXTS, SCALARS, Draw, mutated  # noqa: E402
+from project import TreeError  # noqa: E402
 
 from aasm.errors import PolicyError  # noqa: E402
 from aasm.policy.node import MAX_INTEGER  # noqa: E402
@@ -268,7 +269,10 @@ def _carried_out(words: List[str]) -> int:
     parser = command.Parser("tools/gen_yaml_cases.py", __doc__, "when it is done, 1 when an answer differs today")
     parser.add_argument("--ask-again", action="store_true", help="write nothing; ask about all that is stored")
     again = parser.parse_args(words).ask_again
-    readers = Readers()
+    try:
+        readers = Readers()
+    except ImportError as problem:
+        raise TreeError(f"{problem}; see tools/gen_yaml_cases.py --help for the readers that it needs") from None
     if again:
         return check(readers)
     how = "Documents, and what four YAML readers see in them; see tools/gen_yaml_cases.py. "

@@ -35,7 +35,7 @@ import sbom  # noqa: E402
 from archives import members, mode  # noqa: E402
 from build_backend import record_row, wheel  # noqa: E402
 from metadata import Project  # noqa: E402
-from project import PACKAGE, ROOT, Entry, TreeError, entries, read_file  # noqa: E402
+from project import PACKAGE, ROOT, Entry, TreeError, entries, read_file, shown  # noqa: E402
 from written import Written, remove  # noqa: E402
 
 INFO, RECORD = ".dist-info", "RECORD"
@@ -145,6 +145,7 @@ def _expect_room(paths: List[str], where: Places, top: str) -> None:
         _expect_no_other(where, top)
         what = "exists, belongs to no installation that is recorded here, and nothing is replaced"
         raise TreeError(f"{top}{there[0]}: {what}; move it away, or take another prefix")
+    _expect_no_links((top + path for path in paths), where, top)
 
 
 def _expect_no_other(where: Places, top: str) -> None:
@@ -233,7 +234,21 @@ def _listed(folder: str, where: Places, top: str) -> List[str]:
     if beyond:
         what = f"lists {beyond[0]}, which is not beneath {top}{where.prefix}"
         raise TreeError(f"{record}: {what}; nothing was removed")
+    _expect_no_links(paths, where, top)
     return paths
+
+
+def _expect_no_links(paths: Iterable[str], where: Places, top: str) -> None:
+    """Raise TreeError where a link is on the way to one of these: what lies behind it is not of this installation.
+
+    Where Python itself has its modules, commands and manual pages, an administrator may have made one.
+    """
+    bases = [top + base for base in (where.modules, where.scripts, f"{where.prefix}/share/man", where.prefix)]
+    for folder in sorted({os.path.dirname(path) for path in paths}):
+        base = next(one for one in bases if f"{folder}/".startswith(f"{one}/")) or "/"
+        plain = os.path.join(os.path.realpath(base), os.path.relpath(folder, base))
+        if os.path.realpath(folder) != os.path.normpath(plain):
+            raise TreeError(f"{folder}: is a link, or behind one, and nothing behind it is touched; remove the link")
 
 
 # --- taking it away -----------------------------------------------------------------------------------
@@ -279,6 +294,10 @@ def _parents(path: str, end: str) -> List[str]:
     return [] if folder == end else [folder, *_parents(folder, end)]
 
 
+def _readable(path: str) -> str:
+    return path if path.isprintable() else shown(path)
+
+
 def main(argv: List[str]) -> int:
     parser = command.Parser("tools/install.py", __doc__)
     parser.add_argument("--prefix", required=True, metavar="DIR", help="install beneath DIR, an absolute path")
@@ -292,9 +311,9 @@ def main(argv: List[str]) -> int:
     where = places(options.prefix)
     done = (uninstall if options.uninstall else install)(where, top)
     what = "removed" if options.uninstall else "written"
-    print(f"{len(done)} files and folders {what} beneath {top}{where.prefix or '/'}")
+    print(f"{len(done)} files and folders {what} beneath {_readable(top + (where.prefix or '/'))}")
     if not options.uninstall:
-        print(f"the command is {os.path.join(where.scripts, PACKAGE)}")
+        print(f"the command is {_readable(os.path.join(where.scripts, PACKAGE))}")
     return 0
 
 

@@ -32,6 +32,9 @@ class Project:
         self.extras = tables.get("project.optional-dependencies", {})
         if self.list("dependencies") or tables.get("build-system", {}).get("requires") != []:
             raise ValueError(f"{FILE}: project.dependencies and build-system.requires must be []: nothing is required")
+        for name in (self.text("readme"), *self.list("license-files")):
+            if name.startswith("/") or ".." in name.split("/"):
+                raise ValueError(f"{FILE}: {name} does not lie in this tree; name a file of it")
         self.version = read_version(read(root, f"{PACKAGE}/__init__.py").decode("utf-8"))
         self.stem = f"{self.text('name')}-{self.version}"
         self.dist_info = f"{self.stem}.dist-info"

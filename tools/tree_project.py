@@ -13,7 +13,7 @@ from collections import Counter
 from typing import Dict, Iterator, List, Tuple
 
 from metadata import Tables, Value, read_tables
-from project import TreeError
+from project import OLDEST, TreeError
 from tree import Finding, Tree, matches
 
 NAME = "pyproject.toml"
@@ -25,7 +25,12 @@ EXTRAS: Dict[str, Tuple[str, ...]] = {"dev": ("pytest", "tox")}  # for the tests
 WHAT_IT_IS = frozenset(
     "name description readme requires-python license license-files keywords classifiers dependencies dynamic".split()
 )
-FIXED: Dict[str, Value] = {"dependencies": [], "dynamic": ["version"]}  # of [project]
+FIXED: Dict[str, Value] = {  # of [project]
+    "dependencies": [], "dynamic": ["version"], "requires-python": ">=" + ".".join(map(str, OLDEST)),
+    "readme": "README.md", "license-files": ["LICENSE", "NOTICE"],
+}  # fmt: skip
+# Of what is called by hand, for the tests and while one works on the code; what these tables say is not read here.
+TOOLS = ("tool.pytest.ini_options", "tool.mypy", "tool.ruff", "tool.ruff.lint", "tool.ruff.lint.isort")
 TABLES = ("build-system", "project", "project.scripts", "project.optional-dependencies")
 # What other tools read requirements from, or build by.
 ELSEWHERE = (
@@ -63,7 +68,7 @@ def _odd(text: str) -> Iterator[Tuple[int, str]]:
         header = _HEADER.fullmatch(line)
         name = header[1] if header else ""
         seen[name] += bool(header)
-        known = name in TABLES or name.startswith("tool.")
+        known = name in TABLES or name in TOOLS
         if '"""' in line or "'''" in line:
             yield number, "a text of several lines"
         elif line.startswith("[") and not (known and seen[name] == 1):

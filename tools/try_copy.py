@@ -128,9 +128,8 @@ class Trial:
         self.told: Dict[str, Any] = {}  # what the copy says about itself
 
     def _folder(self, name: str) -> str:
-        path = os.path.join(self.top, name)
-        os.mkdir(path)
-        return path
+        os.mkdir(os.path.join(self.top, name))
+        return os.path.join(self.top, name)
 
     def _file(self, folder: str, name: str, text: str) -> str:
         path = os.path.join(folder, name)
@@ -145,8 +144,8 @@ class Trial:
         kept.update(PATH=os.environ.get("PATH", PATH), HOME=self.home, AASM_STATE_DIR=os.path.join(self.top, "state"))
         if sys.dont_write_bytecode:
             kept["PYTHONDONTWRITEBYTECODE"] = "1"
-        done = subprocess.run(full, input=given.encode("utf-8"), cwd=cwd or self.home, env=kept, timeout=LIMIT_SECONDS,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # fmt: skip
+        place, data = cwd or self.home, given.encode("utf-8")
+        done = subprocess.run(full, input=data, cwd=place, env=kept, timeout=LIMIT_SECONDS, capture_output=True)
         return Done(full, done.returncode, done.stdout, done.stderr)
 
     def confined(self, *words: str, options: Sequence[str] = ()) -> Done:
@@ -363,17 +362,18 @@ def parsed(argv: Sequence[str]) -> Tuple[argparse.Namespace, List[str]]:
     made.add_argument("--receipt", default=here, help="one for the part verifier (default: the sample of the tree)")
     made.add_argument("--unlisted", action="store_true", help="no list of its files lies with the copy")
     made.add_argument("--no-boundary", action="store_true", help="this host can hold none: expect that it is refused")
-    options = made.parse_args(list(argv[:split]))
-    if not argv[split + 1 :]:
+    options, command = made.parse_args(list(argv[:split])), list(argv[split + 1 :])
+    if not command:
         made.error("no command stands behind `--`")
     if options.part == "verifier" and not os.path.isfile(options.receipt):
         made.error(f"{options.receipt}: no receipt is here; name one by --receipt")
-    return options, list(argv[split + 1 :])
+    return options, command
 
 
 def main(argv: Sequence[str]) -> int:
     """Try what the command line says and return the exit code; one `error:` line where there is no answer."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what was made for the trial is taken away then too
+    for number in (signal.SIGTERM, signal.SIGHUP):  # what was made for the trial is taken away then too
+        signal.signal(number, signal.default_int_handler)
     try:
         return _tried(*parsed(argv))
     except (NoAnswerError, OSError, KeyboardInterrupt) as problem:

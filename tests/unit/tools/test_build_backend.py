@@ -327,6 +327,8 @@ def test_what_is_no_table_or_stands_twice_is_refused(text: str) -> None:
         ('name = "aasm"', "", "project.name must be there"),
         ('license-files = ["LICENSE", "NOTICE"]', "", "project.license-files must be there"),
         ('description = "', 'description = "a\\nRequires-Dist: evil', "each of one line"),
+        ('"README.md"', '"../README.md"', "does not lie in this tree"),
+        ('"NOTICE"', '"/etc/passwd"', "does not lie in this tree"),
         ('"landlock"', '"a\\nRequires-Dist: evil"', "each of one line"),
     ],
 )  # fmt: skip

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import random
+import sys
 from itertools import islice
 from typing import Any, List, Tuple
 
@@ -67,3 +68,14 @@ def test_documents_are_drawn_alike_every_time_and_no_two_are_the_same() -> None:
 def test_a_wrong_word_is_refused_before_a_reader_is_looked_for(capsys: pytest.CaptureFixture[str]) -> None:
     assert gen.main(["--chekc"]) == 2
     assert "unrecognized arguments: --chekc" in capsys.readouterr().err
+
+
+def test_readers_that_are_not_there_are_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "ruamel", None)
+    monkeypatch.setitem(sys.modules, "ruamel.yaml", None)
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    assert gen.main([]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("error: ") and said.count("\n") == 1 and "--help" in said

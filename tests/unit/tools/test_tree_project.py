@@ -53,6 +53,10 @@ CHANGES = [
     ("[tool.mypy]\n", '[tool.mypy]\nx = """\n[project]\n"""\n', "a text of several lines"),
     ("[tool.mypy]\n", "[tool.mypy]\nx = '''\n", "a text of several lines"),
     ("dependencies = []", "dependencies = [1]", "it cannot be read: "),
+    ('">=3.9"', '">=2"', "[project] requires-python is '>=2', not '>=3.9'"),
+    ('"README.md"', '"../../etc/passwd"', "[project] readme is '../../etc/passwd', not 'README.md'"),
+    ('"NOTICE"', '"/etc/passwd"', "[project] license-files is ['LICENSE', '/etc/passwd'], not"),
+    ("[tool.mypy]", '[tool.uv]\nindex-url = "x"\n[tool.mypy]', "[tool.uv]: not one of"),
     ("dependencies = []", "dependencies = {}", "it cannot be read: "),
 ]
 
